@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
 #include "engine/compaction/flush_job.h"
 #include "engine/db/job_events.h"
@@ -45,7 +46,8 @@ bool DatabaseJobs::RunMostUrgent() {
       return true;
     }
   }
-  return may_compact && RunCompactionIfDue();
+  if (may_compact && RunCompactionIfDue()) return true;
+  return RunPlannedRefilterIfIdle();
 }
 
 // Families are never taken out of the set, so that the pointers outlive the lock.
@@ -140,6 +142,7 @@ absl::Status DatabaseJobs::WriteFlush(const ColumnFamilyState& family,
 // All immutable memtables at once: merged, they make fewer files, and an entry that a newer one
 // hides is not written at all.
 void DatabaseJobs::Flush(ColumnFamilyState* family) {
+  const OngoingCall job(parts_.mutex);
   const size_t num_memtables = family->immutables.size();
   family->flush_running = true;
   flushes_running_++;
@@ -189,6 +192,8 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(result.waited.count()));
   counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
   counters.Add(Ticker::kMergeFailures, result.num_merge_failures);
+  parts_.events->AddMergeFailures(family->name(), "flush", result.merge_failure,
+                                  result.num_merge_failures);
   NotifyFlushEnd(
       parts_.events, family->name(), num_memtables,
       {status, result.files.size(), 0, result.bytes_written, result.num_filters_fell_back, begin});

@@ -18,6 +18,7 @@
 #include "engine/compaction/compaction_job.h"
 #include "engine/events/event_queue.h"
 #include "engine/file_system/file_in_place.h"
+#include "engine/filter_memory/filter_budget.h"
 #include "engine/statistics/recorder.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
@@ -43,6 +44,7 @@ struct DatabaseJobParts {
   RowCache* row_cache = nullptr;          // may be null
   std::function<void()> save_statistics;  // if it is time
   std::function<void()> keep_filters;     // within their budget
+  FilterBudget* filter_budget = nullptr;
   // For the filters that a job is about to write; with the mutex held.
   std::function<void()> plan_new_filters;
 };
@@ -75,8 +77,13 @@ class DatabaseJobs final : public BackgroundJobs {
 
   // Gives each table of the family a filter of its present settings, on the calling thread and
   // beside all other work; one call for a family at a time. `*info` is set after an error too.
+  // With `planned_bits` filters in units are of those, whatever the family's are.
   absl::Status Refilter(ColumnFamilyState* family, const RefilterOptions& options,
-                        RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+                        const std::optional<BitsByLevel>& planned_bits, RefilterInfo* info)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // One table, when there is nothing else to do; in place of what was proposed before and has not
+  // begun.
+  void ProposeRefilter(PlannedRefilter refilter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // True while a flush or compaction runs, on whatever thread.
   bool IsRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -155,7 +162,7 @@ class DatabaseJobs final : public BackgroundJobs {
   void TakePresentSettings(RefilterJob* job) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void WaitForFlushOfBefore(const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file);
+  static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file, int level);
   std::shared_ptr<SstableFile> NextToRefilter(RefilterJob* job, int* level, bool* waits) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::StatusOr<FilterFileMetadata> MakeFilter(RefilterJob* job, const SstableFile& file,
@@ -169,7 +176,26 @@ class DatabaseJobs final : public BackgroundJobs {
   absl::Status RefilterAll(RefilterJob* job, const RefilterOptions& options, SteadyTime begin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status RefilterInTurn(ColumnFamilyState* family, const RefilterOptions& options,
-                              RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+                              const std::optional<BitsByLevel>& planned_bits, RefilterInfo* info)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // One table of the family, beside calls of Refilter. Cancelled: `must_give_way`, which is asked
+  // without the mutex, has said so.
+  absl::Status RefilterOne(ColumnFamilyState* family, const std::shared_ptr<SstableFile>& file,
+                           int level, const BitsByLevel& planned_bits,
+                           std::function<bool()> must_give_way, RefilterInfo* info)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // --- database_jobs_planned_refilter.cc ---
+  bool RunPlannedRefilterIfIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Null: the table has gone, or is not to be touched.
+  std::shared_ptr<SstableFile> FindPlanned(const PlannedRefilter& planned,
+                                           ColumnFamilyState** family) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool MustGiveWay(const ColumnFamilyState& family) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void RunPlannedRefilter(ColumnFamilyState* family, std::shared_ptr<SstableFile> file,
+                          const PlannedRefilter& planned)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const DatabaseJobParts parts_;
   int flushes_running_ ABSL_GUARDED_BY(database_mutex) = 0;
@@ -180,6 +206,8 @@ class DatabaseJobs final : public BackgroundJobs {
   int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
   // That the scheduler's compactions may use, of background_threads.
   int automatic_compaction_threads_ ABSL_GUARDED_BY(database_mutex) = 0;
+  std::optional<PlannedRefilter> planned_refilter_ ABSL_GUARDED_BY(database_mutex);
+  bool planned_refilter_runs_ ABSL_GUARDED_BY(database_mutex) = false;
 };
 
 }  // namespace winnow

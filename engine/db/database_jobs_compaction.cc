@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/database_closed.h"
+#include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
 #include "engine/compaction/covered_files.h"
 #include "engine/compaction/expired_files.h"
@@ -221,6 +222,7 @@ void DatabaseJobs::CountDropped(const Compaction& compaction, ThreadCounters* co
 
 absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& compaction,
                                    int max_threads) {
+  const OngoingCall job(parts_.mutex);
   // The flags are what keeps two compactions from one file; both picking and marking are under one
   // hold of the mutex.
   compaction.MarkInputs(true);
@@ -274,6 +276,8 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(result.output.waited.count()));
   counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
   counters.Add(Ticker::kMergeFailures, result.output.num_merge_failures);
+  parts_.events->AddMergeFailures(family->name(), "compaction", result.output.merge_failure,
+                                  result.output.num_merge_failures);
   counters.Add(Ticker::kExpiredEntriesDropped, result.values.expired);
   counters.Add(Ticker::kEntriesFilteredOut, result.values.removed);
   counters.Add(Ticker::kEntriesChangedByFilter, result.values.changed);

@@ -18,18 +18,23 @@
 // Calls for one family have their turns in the order in which they came. Settings that change in
 // the middle of one are its own from then on: compactions write with them already, and a call that
 // went on with those of before would undo their work as fast as they did it.
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/base/database_closed.h"
+#include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
 #include "engine/compaction/filter_rebuild.h"
 #include "engine/db/database_jobs.h"
 #include "engine/db/job_events.h"
+#include "engine/filter_memory/unit_split.h"
 #include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
 
@@ -40,12 +45,31 @@ struct DatabaseJobs::RefilterJob {
   ColumnFamilyState* family = nullptr;
   filter::FilterSpec spec;
   filter::FilterKeyExtractor key;
-  std::string spec_text;
+  std::string spec_text;  // without the range filter, which a table has or not
   std::string key_text;
   // Under a budget of filter memory, which has a plan for each level: not empty. What the plan says
-  // while the job runs plays no part, or the job would not end.
+  // while the job runs plays no part, or the job would not end; nor does the size of what has been
+  // written since, or made by the job.
   std::array<std::vector<double>, kNumLevels> unit_bits;
   bool in_units() const { return !unit_bits[0].empty(); }
+  std::optional<BitsByLevel> planned_bits;  // in place of the family's
+  std::function<bool()> must_give_way;      // FilterRebuildOptions has it
+  uint64_t first_new_number = 0;
+  std::set<uint64_t> done;
+
+  // Whether a filter whose first unit takes so much is of about the planned size. That of few keys
+  // is as small as its kind allows.
+  bool HasPlannedSize(int level, const std::vector<filter::BuiltUnit>& units,
+                      uint64_t num_keys) const {
+    constexpr double kTolerated = 1.25;
+    constexpr double kSmallBytes = 1024;
+    if (units.empty()) return true;
+    const double wanted =
+        unit_bits[static_cast<size_t>(level)].front() * static_cast<double>(num_keys) / 8;
+    const auto has = static_cast<double>(units.front().bytes);
+    if (std::max(wanted, has) <= kSmallBytes) return true;
+    return has <= kTolerated * wanted && wanted <= kTolerated * has;
+  }
   std::set<uint64_t> damaged;      // not to be tried again
   std::set<uint64_t> without_own;  // whose own filter is damaged
   absl::Status first_damage;
@@ -67,14 +91,21 @@ int LevelOf(const Version& version, const SstableFile& file) {
 }  // namespace
 
 // Where the filter file could not be used the table's own filter is, and says so itself.
-bool DatabaseJobs::HasWantedFilter(const RefilterJob& job, const SstableFile& file) {
+bool DatabaseJobs::HasWantedFilter(const RefilterJob& job, const SstableFile& file, int level) {
   if (file.reader() == nullptr) return true;  // nothing can be read of it
   const FilterDescription& has = file.reader()->filter_description();
+  const FilterUnits* const units = file.reader()->filter_units();
+  if (job.in_units() && units != nullptr && file.number() < job.first_new_number &&
+      !job.done.contains(file.number()) &&
+      !job.HasPlannedSize(level, units->units(), file.reader()->figures().num_filter_keys)) {
+    return false;
+  }
   // Of a filter that could not be built there are no units.
   const bool in_wanted_form =
       has.in_units == job.in_units() || file.reader()->figures().filter_bytes == 0;
-  return has.policy.empty() && has.spec == job.spec_text && has.key_text == job.key_text &&
-         in_wanted_form && file.reader()->filter_state().code == filter::FilterStateCode::kOk;
+  return has.policy.empty() && PointFilterText(has.spec) == job.spec_text &&
+         has.key_text == job.key_text && in_wanted_form &&
+         file.reader()->filter_state().code == filter::FilterStateCode::kOk;
 }
 
 // Null: there is none that could be done now. `*waits` says whether one is being compacted, which
@@ -88,7 +119,7 @@ std::shared_ptr<SstableFile> DatabaseJobs::NextToRefilter(RefilterJob* job, int*
   // From below: there are most of the bytes, and what lies above is soon written anew anyway.
   for (int at = kNumLevels - 1; at >= 0; at--) {
     for (const auto& file : version.files(at)) {
-      if (HasWantedFilter(*job, *file) || job->damaged.contains(file->number())) continue;
+      if (HasWantedFilter(*job, *file, at) || job->damaged.contains(file->number())) continue;
       job->info.files_left++;
       *waits = *waits || file->being_compacted;
       if (next != nullptr || file->being_compacted) continue;
@@ -106,8 +137,10 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   const ColumnFamilyState& family = *job->family;
   if (file.metadata().filter_file.number != 0 && !job->without_own.contains(file.number())) {
     WINNOW_ASSIGN_OR_RETURN(const SstableProperties own, file.reader()->ReadProperties());
-    if (own.filter_policy.empty() && own.filter_spec == job->spec_text &&
-        own.filter_key == job->key_text && own.filter_units.empty() != job->in_units()) {
+    if (own.filter_policy.empty() && PointFilterText(own.filter_spec) == job->spec_text &&
+        own.filter_key == job->key_text && own.filter_units.empty() != job->in_units() &&
+        (!job->in_units() ||
+         job->HasPlannedSize(level, own.filter_units, file.reader()->figures().num_filter_keys))) {
       return FilterFileMetadata();
     }
   }
@@ -123,6 +156,7 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   options.paced = {parts_.rate_limiter,
                    BackgroundRateLimiter::Priority::kCompaction,
                    {&parts_.scheduler->cancelled(), &family.dropped}};
+  options.must_give_way = job->must_give_way;
   WINNOW_ASSIGN_OR_RETURN(const FilterRebuildResult made,
                           RebuildFilter(options, parts_.versions->store(), file, number));
   job->info.bytes_read += made.bytes_read;
@@ -171,6 +205,7 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
   parts_.scheduler->SignalWork();
   parts_.scheduler->SignalProgress();
   WINNOW_RETURN_IF_ERROR(status);
+  job->done.insert(file->number());
   job->info.files_refiltered++;
   job->info.files_restored += filter.number == 0 ? 1 : 0;
   parts_.recorder->Local().Add(Ticker::kFilesRefiltered);
@@ -195,11 +230,17 @@ void DatabaseJobs::TakePresentSettings(RefilterJob* job) const {
     const SstableBuilderOptions wanted = job->family->BuilderOptions(level);
     job->spec = wanted.filter_spec;
     job->key = wanted.filter_key;
-    job->unit_bits[static_cast<size_t>(level)] = wanted.filter_unit_bits;
+    std::vector<double>& units = job->unit_bits[static_cast<size_t>(level)];
+    units = wanted.filter_unit_bits;
+    if (!units.empty() && job->planned_bits.has_value()) {
+      units = SplitIntoUnits(job->spec, (*job->planned_bits)[static_cast<size_t>(level)]);
+    }
   }
-  job->spec_text = filter::ToString(job->spec);
+  job->spec_text = PointFilterText(filter::ToString(job->spec));
   job->key_text = job->key.ToString();
   job->without_own.clear();
+  job->done.clear();
+  job->first_new_number = parts_.versions->next_file_number();
 }
 
 // What is wrong with one table is no reason to leave the others as they are.
@@ -253,7 +294,7 @@ absl::Status DatabaseJobs::RefilterAll(RefilterJob* job, const RefilterOptions& 
     }
     int level = 0;
     bool waits = false;
-    const std::shared_ptr<SstableFile> file = NextToRefilter(job, &level, &waits);
+    std::shared_ptr<SstableFile> file = NextToRefilter(job, &level, &waits);
     if (file == nullptr) {
       if (!waits) return job->first_damage;
       parts_.scheduler->WaitForProgress();
@@ -262,12 +303,35 @@ absl::Status DatabaseJobs::RefilterAll(RefilterJob* job, const RefilterOptions& 
     // Writers may be waiting for it.
     if (flushes_running_ > 0) parts_.scheduler->WaitForProgress();
     WINNOW_RETURN_IF_ERROR(RefilterFile(job, file, level));
+    {
+      // The filter that was replaced, or memory would hold both of every file.
+      file.reset();
+      DatabaseUnlock unlock(parts_.mutex);
+      UnlessOutOfMemory([&] { ReleaseReplacedOf({&job->family, 1}); });
+    }
     job->info.files_left -= job->info.files_left > 0 ? 1 : 0;
     job->info.duration = MicrosSince(begin);
     if (options.on_progress == nullptr) continue;
     DatabaseUnlock unlock(parts_.mutex);
+    const OngoingCall of_jobs(this);
+    const OngoingCall of_family(family);
     if (!options.on_progress(job->info)) return absl::CancelledError("as the caller asked for");
   }
+}
+
+absl::Status DatabaseJobs::RefilterOne(ColumnFamilyState* family,
+                                       const std::shared_ptr<SstableFile>& file, int level,
+                                       const BitsByLevel& planned_bits,
+                                       std::function<bool()> must_give_way, RefilterInfo* info) {
+  RefilterJob job;
+  job.family = family;
+  job.planned_bits = planned_bits;
+  job.must_give_way = std::move(must_give_way);
+  TakePresentSettings(&job);
+  absl::Status status = RefilterFile(&job, file, level);
+  if (status.ok() && !job.without_own.empty()) status = RefilterFile(&job, file, level);
+  *info = job.info;
+  return status.ok() ? job.first_damage : status;
 }
 
 // A flush that began before the settings changed has those of before.
@@ -281,6 +345,7 @@ void DatabaseJobs::WaitForFlushOfBefore(const ColumnFamilyState& family) {
 }
 
 absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOptions& options,
+                                    const std::optional<BitsByLevel>& planned_bits,
                                     RefilterInfo* info) {
   const uint64_t turn = family->refilters_asked_for++;
   while (family->refilters_done != turn && !parts_.scheduler->is_stopping()) {
@@ -289,7 +354,7 @@ absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOpt
   // Nobody's turn comes any more, so it may be passed by.
   if (parts_.scheduler->is_stopping()) return DatabaseClosedError();
   const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    return RefilterInTurn(family, options, info);
+    return RefilterInTurn(family, options, planned_bits, info);
   });
   family->refilters_done++;
   parts_.scheduler->SignalProgress();
@@ -297,16 +362,18 @@ absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOpt
 }
 
 absl::Status DatabaseJobs::RefilterInTurn(ColumnFamilyState* family, const RefilterOptions& options,
+                                          const std::optional<BitsByLevel>& planned_bits,
                                           RefilterInfo* info) {
   WaitForFlushOfBefore(*family);
   const SteadyTime begin = SteadyNow();
   RefilterJob job;
   job.family = family;
+  job.planned_bits = planned_bits;
   parts_.plan_new_filters();
   TakePresentSettings(&job);
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : family->version()->files(level)) {
-      job.info.files_current += HasWantedFilter(job, *file) ? 1 : 0;
+      job.info.files_current += HasWantedFilter(job, *file, level) ? 1 : 0;
     }
   }
   NotifyRefilterBegin(parts_.events, family->name(), job.spec_text);

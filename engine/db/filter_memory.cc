@@ -45,6 +45,23 @@ std::vector<FamilyTree> DBImpl::TreesNow() const {
   return trees;
 }
 
+void DBImpl::MarkRefilterable(std::vector<FamilyTree>* trees) const {
+  for (FamilyTree& tree : *trees) {
+    const auto found = families_.live().find(tree.id);
+    if (found == families_.live().end()) continue;
+    const ColumnFamilyState& family = *found->second;
+    const ColumnFamilyOptions& options = family.options();
+    tree.filter_key = family.filter_key().ToString();
+    tree.may_refilter = !options_.read_only && !options.disable_auto_compactions &&
+                        family.filter_policy() == nullptr;
+    if (!tree.may_refilter) continue;
+    const LevelScores scores = family.picker.Scores(*tree.version, options);
+    for (size_t level = 0; level < scores.score.size(); level++) {
+      tree.is_due[level] = scores.score[level] > 1;
+    }
+  }
+}
+
 void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
                              const std::vector<BitsByLevel>& bits) {
   planned_keys_ = trees.empty() ? -1 : KeysOf(trees);
@@ -84,6 +101,7 @@ void DBImpl::KeepFilters() {
     }
     filters_kept_ = now;
     trees = TreesNow();
+    MarkRefilterable(&trees);
   }
   // Seeks ask other filters of the same files, by prefix or by range, and say nothing of look-ups.
   std::map<std::pair<uint32_t, int>, LevelOutcomes> by_level;
@@ -98,7 +116,7 @@ void DBImpl::KeepFilters() {
   }
   std::vector<LevelOutcomes> counted;
   for (const auto& [key, outcomes] : by_level) counted.push_back(outcomes);
-  const FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds);
+  FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds);
   recorder_.Local().Add(Ticker::kFilterUnitsLoaded, changes.units_loaded);
   recorder_.Local().Add(Ticker::kFilterUnitsDropped, changes.units_dropped);
   recorder_.Local().Add(Ticker::kFiltersDamaged, changes.damaged.size());
@@ -118,6 +136,7 @@ void DBImpl::KeepFilters() {
   }
   DatabaseLock lock(&mutex_);
   GivePlannedBits(trees, changes.bits);
+  if (changes.refilter.has_value()) jobs_.ProposeRefilter(*std::move(changes.refilter));
 }
 
 absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
@@ -134,7 +153,8 @@ absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
       any_whole
           ? "; less will do once Refilter, under that, has made several units of filters from "
             "before a budget"
-          : ""));
+          : "; less will do once Refilter with this RefilterOptions::filter_memory_budget has made "
+            "smaller units"));
 }
 
 absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
@@ -148,6 +168,7 @@ absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
       DatabaseLock lock(&mutex_);
       trees = TreesNow();
     }
+    WINNOW_RETURN_IF_ERROR(CheckBudgetForNewFilters(trees, budget_bytes));
     return filter_budget_.Plan(trees, budget_bytes);
   });
 }

@@ -1,18 +1,94 @@
 // DB::Refilter: the call; DatabaseJobs does the work.
 #include "winnow/refilter.h"
 
+#include <string>
+
+#include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
+#include "engine/sstable/filter_description.h"
 #include "filter/base/out_of_memory.h"
+#include "winnow/filter/spec.h"
 
 namespace winnow {
+
+namespace {
+
+// A range filter is part of its table, which refiltering leaves as it is: one that is asked for is
+// there already, or the call would end well without having done what it was asked to.
+absl::Status CheckRangeFilters(const Version& version, std::string_view filter) {
+  const absl::StatusOr<filter::FilterSpec> spec = filter::ParseFilterSpec(filter);
+  if (!spec.ok() || spec->range_bits == 0) return absl::OkStatus();  // SetFilter says what is wrong
+  const std::string text = filter::ToString(*spec);
+  const std::string_view wanted = RangeFilterText(text);
+  uint64_t files = 0;
+  uint64_t files_without = 0;
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : version.files(level)) {
+      if (file->reader() == nullptr) continue;
+      files++;
+      files_without += RangeFilterText(file->reader()->filter_description().spec) == wanted ? 0 : 1;
+    }
+  }
+  if (files_without == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(files_without, " of ", files, files == 1 ? " table has" : " tables have",
+                   " no range filter '", ToAbsl(wanted),
+                   "', which is part of a table and built by flushes and compactions alone: set '",
+                   text, "' as the filter and compact the family (winnow compact --filter=", text,
+                   "), or refilter with '", ToAbsl(PointFilterText(text)), "'"));
+}
+
+}  // namespace
+
+// Before anything is changed.
+absl::Status DBImpl::CheckRefilterBudget(const ColumnFamilyState& family,
+                                         const RefilterOptions& options) {
+  if (options.filter_memory_budget == 0) return absl::OkStatus();
+  if (filter_budget_.limit_bytes() == 0) {
+    return absl::FailedPreconditionError(
+        "the database has no filter_memory_budget by which filters are cut into units");
+  }
+  std::vector<FamilyTree> trees;
+  {
+    DatabaseLock lock(&mutex_);
+    trees = TreesNow();
+  }
+  const absl::StatusOr<filter::FilterSpec> spec = filter::ParseFilterSpec(options.filter);
+  for (FamilyTree& tree : trees) {
+    if (tree.id == family.id() && !options.filter.empty() && spec.ok()) tree.spec = *spec;
+  }
+  return CheckBudgetForNewFilters(trees, options.filter_memory_budget);
+}
+
+absl::StatusOr<std::optional<BitsByLevel>> DBImpl::PlannedBits(const ColumnFamilyState& family,
+                                                               uint64_t budget_bytes) {
+  if (budget_bytes == 0) return std::nullopt;
+  std::vector<FamilyTree> trees;
+  {
+    DatabaseLock lock(&mutex_);
+    trees = TreesNow();
+  }
+  const std::vector<BitsByLevel> bits = filter_budget_.Bits(trees, budget_bytes);
+  for (size_t i = 0; i < trees.size(); i++) {
+    if (trees[i].id == family.id()) return bits[i];
+  }
+  return std::nullopt;  // dropped meanwhile
+}
 
 absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
                                               const RefilterOptions& options) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<RefilterInfo> {
     WINNOW_RETURN_IF_ERROR(CheckWritable());
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
     ColumnFamilyState* const own = Own(family);
+    // Calls for one family have their turns: this one's would never come.
+    if (OngoingCall::IsOf(own)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("called by on_progress of a call for the same column family '",
+                       ToAbsl(own->name()), "'"));
+    }
     // A policy's filters are made of keys by code of the user's, and only with a table.
     if (own->filter_policy() != nullptr) {
       return absl::FailedPreconditionError(
@@ -20,9 +96,13 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
                        "' are made by its filter policy '", ToAbsl(own->filter_policy()->Name()),
                        "': open it without one to refilter"));
     }
+    WINNOW_RETURN_IF_ERROR(CheckRangeFilters(*own->views.Shared()->version, options.filter));
+    WINNOW_RETURN_IF_ERROR(CheckRefilterBudget(*own, options));
     if (!options.filter.empty() || !options.filter_key.empty()) {
       WINNOW_RETURN_IF_ERROR(SetFilter(family, options.filter, options.filter_key));
     }
+    WINNOW_ASSIGN_OR_RETURN(const std::optional<BitsByLevel> planned_bits,
+                            PlannedBits(*own, options.filter_memory_budget));
     RefilterInfo info;
     absl::Status status;
     {
@@ -30,17 +110,17 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
       if (!IsUsable()) return Unusable();
       copies_running_++;  // Close waits
       status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-        return jobs_.Refilter(own, options, &info);
+        return jobs_.Refilter(own, options, planned_bits, &info);
       });
       {
-        // Which of the new filters' units are worth their memory.
+        // Which of the new filters' units are worth their memory, now that the old ones' is free.
         DatabaseUnlock unlock(&mutex_);
+        UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
         UnlessOutOfMemory([this] { KeepFilters(); });
       }
       copies_running_--;
       scheduler_.SignalProgress();
     }
-    UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
     // Cancelled by a close or a drop: the answer of a call that came after.
     if (absl::IsCancelled(status)) {
       WINNOW_RETURN_IF_ERROR(CheckWritable());

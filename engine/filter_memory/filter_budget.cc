@@ -109,13 +109,14 @@ void FilterBudget::ChooseLeftOut(std::span<const FamilyTree> trees) {
   left_out_ = std::move(left_out);
 }
 
-std::vector<TreeFilter> FilterBudget::FiltersOf(std::span<const FamilyTree> trees) const {
-  std::vector<TreeFilter> filters = history_.FiltersOf(trees);
-  for (TreeFilter& filter : filters) {
-    filter.planned.is_left_out =
-        filter.can_change && filter.is_of_last_level && left_out_.contains(trees[filter.family].id);
+// A table without a filter would have one in vain there.
+void FilterBudget::MarkLeftOut(std::span<const FamilyTree> trees,
+                               std::vector<TreeFilter>* filters) const {
+  for (TreeFilter& filter : *filters) {
+    filter.planned.is_left_out = (filter.can_change || filter.planned.steps.empty()) &&
+                                 filter.is_of_last_level &&
+                                 left_out_.contains(trees[filter.family].id);
   }
-  return filters;
 }
 
 std::string FilterBudget::LeftOutText(std::span<const FamilyTree> trees) const {
@@ -203,14 +204,22 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
   history_.Observe(trees, seconds);
   Watch(trees, before, counted, seconds);
   ChooseLeftOut(trees);
-  const std::vector<TreeFilter> filters = FiltersOf(trees);
+  std::vector<TreeFilter> filters = history_.FiltersOf(trees);
+  MarkLeftOut(trees, &filters);
   const std::vector<PlannedFilter> planned = PlannedOf(filters);
   const uint64_t limit = limit_bytes();
   const uint64_t budget = limit == 0 ? std::numeric_limits<uint64_t>::max() : limit;
   const FilterPlan plan = PlanFilterMemory(planned, budget, kReplacementGain);
   Apply(trees, filters, plan, &changes);
   Decide(trees, filters, NeedlessReads(planned, ResidentOf(filters)), changes);
-  if (limit != 0) changes.bits = BitsForNewFilters(trees, history_, limit);
+  if (limit != 0) {
+    changes.bits = BitsForNewFilters(trees, history_, limit);
+    if (refilters_.IsTime(filters.size(), seconds)) {
+      std::vector<TreeFilter> tables = history_.TablesOf(trees);
+      MarkLeftOut(trees, &tables);
+      changes.refilter = refilters_.Choose(trees, tables, history_, limit);
+    }
+  }
   if (watch_.HasJustLeft()) {
     changes.alert = absl::StrCat(
         FormatPercent(watch_.measured_fpr()), " of the look-ups of absent ", "keys passed, where ",
@@ -221,7 +230,9 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
 
 FilterPlans FilterBudget::Plan(std::span<const FamilyTree> trees, uint64_t budget_bytes) {
   MutexLock lock(&mutex_);
-  return ForecastFilters(trees, history_, budget_bytes, limit_bytes());
+  FilterPlans plans = ForecastFilters(trees, history_, budget_bytes, limit_bytes());
+  plans.last_refilter = refilters_.last();
+  return plans;
 }
 
 FilterBudgetReport FilterBudget::Report(std::span<const FamilyTree> trees) {
@@ -235,6 +246,7 @@ FilterBudgetReport FilterBudget::Report(std::span<const FamilyTree> trees) {
   report.high_fpr = watch_.high();
   report.measured_fpr = watch_.measured_fpr();
   report.last_decision = last_decision_;
+  report.last_refilter = refilters_.last();
   std::map<std::tuple<size_t, int, filter::FilterKind>, std::pair<FilterBudgetRow, WeightedRates>>
       rows;
   for (const TreeFilter& filter : history_.FiltersOf(trees)) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "engine/filter_memory/filter_budget_report.h"
 #include "engine/filter_memory/filter_forecast.h"
 #include "engine/filter_memory/rate_watch.h"
+#include "engine/filter_memory/refilter_planner.h"
 #include "engine/filter_memory/tree_filters.h"
 #include "engine/sstable/filter_ledger.h"
 #include "filter/base/mutex.h"
@@ -48,12 +50,21 @@ class FilterBudget {
     std::vector<DamagedUnit> damaged;
     std::string alert;              // not empty: the measured rate has left the promised interval
     std::vector<BitsByLevel> bits;  // of new filters, by tree
+    // The one table that is worth refiltering most, for the caller to do when it has time.
+    std::optional<PlannedRefilter> refilter;
   };
 
   // Plans anew and makes it so, as far as files can be read. `seconds` have passed since the last
   // call. Without a limit everything is loaded.
   Changes Keep(std::span<const FamilyTree> trees, std::span<const LevelOutcomes> counted,
                double seconds) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // RefilterPlanner::Note.
+  void NoteRefilter(const PlannedRefilter& refilter, const absl::Status& status, bool is_done)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    refilters_.Note(refilter, status, is_done);
+  }
 
   // LookupHistory::Expect.
   void Expect(std::map<std::string, double> run_rates) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -63,6 +74,12 @@ class FilterBudget {
 
   FilterPlans Plan(std::span<const FamilyTree> trees, uint64_t budget_bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // BitsForNewFilters, by the look-ups that were measured.
+  std::vector<BitsByLevel> Bits(std::span<const FamilyTree> trees, uint64_t budget_bytes)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return BitsForNewFilters(trees, history_, budget_bytes);
+  }
   FilterBudgetReport Report(std::span<const FamilyTree> trees) ABSL_LOCKS_EXCLUDED(mutex_);
 
   uint64_t limit_bytes() const { return ledger_->limit_bytes(); }
@@ -75,7 +92,7 @@ class FilterBudget {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Which families do without the filters of their last level from now on.
   void ChooseLeftOut(std::span<const FamilyTree> trees) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<TreeFilter> FiltersOf(std::span<const FamilyTree> trees) const
+  void MarkLeftOut(std::span<const FamilyTree> trees, std::vector<TreeFilter>* filters) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One sentence on each; empty: none is left out.
   std::string LeftOutText(std::span<const FamilyTree> trees) const
@@ -94,6 +111,7 @@ class FilterBudget {
   RateWatch watch_ ABSL_GUARDED_BY(mutex_);
   std::set<uint32_t> left_out_ ABSL_GUARDED_BY(mutex_);  // family ids
   std::string last_decision_ ABSL_GUARDED_BY(mutex_);
+  RefilterPlanner refilters_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow

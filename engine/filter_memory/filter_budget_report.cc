@@ -29,6 +29,9 @@ std::string FilterBudgetTable(const FilterBudgetReport& report) {
   if (!report.last_decision.empty()) {
     absl::StrAppend(&text, "last decision: ", report.last_decision, "\n");
   }
+  if (!report.last_refilter.empty()) {
+    absl::StrAppend(&text, "last refiltering: ", report.last_refilter, "\n");
+  }
   return text;
 }
 
@@ -49,7 +52,8 @@ std::string FilterBudgetJson(const FilterBudgetReport& report) {
       ",\"expected_fpr\":", JsonNumber(report.expected_fpr),
       ",\"low_fpr\":", JsonNumber(report.low_fpr), ",\"high_fpr\":", JsonNumber(report.high_fpr),
       ",\"measured_fpr\":", JsonNumber(report.measured_fpr),
-      ",\"last_decision\":", JsonString(report.last_decision), ",\"levels\":[", rows, "]}");
+      ",\"last_decision\":", JsonString(report.last_decision),
+      ",\"last_refilter\":", JsonString(report.last_refilter), ",\"levels\":[", rows, "]}");
 }
 
 }  // namespace winnow

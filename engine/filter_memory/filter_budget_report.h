@@ -32,6 +32,7 @@ struct FilterBudgetReport {
   double high_fpr = 0;
   double measured_fpr = 0;
   std::string last_decision;  // a sentence
+  std::string last_refilter;  // one on the last table that was refiltered by itself; may be empty
   std::vector<FilterBudgetRow> rows;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "engine/filter_memory/unit_split.h"
 #include "winnow/filter/sizing.h"
 
@@ -11,9 +12,8 @@ namespace winnow {
 
 namespace {
 
-// What compactions write is opened while what they read is still in memory: a part of the budget is
-// left to that, or each would push units of others out and in again.
-constexpr double kPlannedShare = 0.95;
+// Options::filter_memory_budget takes none that is smaller.
+constexpr uint64_t kLeastFilterBudget = 64 << 10;
 
 using LevelKey = std::pair<size_t, int>;  // family, level
 
@@ -74,10 +74,9 @@ class Forecast {
     for (auto& [key, sums] : levels) {
       const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(planned[i].spec);
       const double held = std::clamp(bits[i], allowed.min, allowed.max);
-      filter::FilterSpec spec = planned[i].spec;
+      const auto num_keys = static_cast<uint64_t>(sums.num_keys);
       sums.memory_bytes = sums.num_keys * held / 8;
-      sums.needless_reads =
-          sums.lookups * filter::ExpectedFpr(spec, held, static_cast<uint64_t>(sums.num_keys));
+      sums.needless_reads = sums.lookups * PlannedFpr(planned[i].spec, bits[i], num_keys);
       i++;
     }
     return Summary(budget_bytes, levels);
@@ -141,8 +140,8 @@ std::vector<BitsByLevel> BitsForNewFilters(std::span<const FamilyTree> trees,
     next_flush.num_keys += trees[i].expected_flush_keys;
     next_flush.lookups += run_rates[i];
   }
-  const auto bytes = static_cast<uint64_t>(static_cast<double>(budget_bytes) * kPlannedShare);
-  const std::vector<double> bits = PlanBitsPerKey(PlannedLevels(trees, levels), bytes);
+  const std::vector<double> bits =
+      PlanBitsPerKey(PlannedLevels(trees, levels), BytesForNewFilters(budget_bytes));
   std::vector<BitsByLevel> by_level(trees.size());
   size_t i = 0;
   for (const auto& [key, sums] : levels) {
@@ -160,6 +159,24 @@ uint64_t LeastFilterBudget(std::span<const TreeFilter> filters) {
     if (!filter.planned.steps.empty()) bytes += filter.planned.steps.front().bytes;
   }
   return bytes;
+}
+
+absl::Status CheckBudgetForNewFilters(std::span<const FamilyTree> trees, uint64_t budget_bytes) {
+  // Heads of units, and what kinds add for few keys.
+  constexpr double kBytesOfUnit = 128;
+  constexpr double kMargin = 1.05;
+  double bytes = 0;
+  const std::vector<TreeFilter> filters = LookupHistory().FiltersOf(trees);
+  for (const TreeFilter& filter : filters) {
+    const std::vector<double> units = SplitIntoUnits(trees[filter.family].spec, kLeastPlannedBits);
+    bytes += kBytesOfUnit + filter.num_keys * units.front() / 8;
+  }
+  const uint64_t least = std::max(kLeastFilterBudget, static_cast<uint64_t>(kMargin * bytes));
+  if (least <= budget_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "filter_memory_budget: ", budget_bytes, " bytes are too few for the smallest filters of ",
+      filters.size(), filters.size() == 1 ? " table" : " tables", ": the smallest that works is ",
+      least));
 }
 
 FilterPlans ForecastFilters(std::span<const FamilyTree> trees, const LookupHistory& history,

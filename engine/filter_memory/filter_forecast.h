@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "engine/filter_memory/tree_filters.h"
 #include "winnow/filter_plan.h"
 #include "winnow/options.h"
@@ -14,6 +15,13 @@
 namespace winnow {
 
 using BitsByLevel = std::array<double, kNumLevels>;
+
+// What compactions write is opened while what they read is still in memory: a part of the budget is
+// left to that, or each would push units of others out and in again.
+inline uint64_t BytesForNewFilters(uint64_t budget_bytes) {
+  constexpr double kPlannedShare = 0.95;
+  return static_cast<uint64_t>(static_cast<double>(budget_bytes) * kPlannedShare);
+}
 
 // Bits per key that a filter written now gets under the budget, of each family in order: those that
 // PlanBitsPerKey gives the trees as they are with the next flush. Levels without files have the
@@ -23,6 +31,10 @@ std::vector<BitsByLevel> BitsForNewFilters(std::span<const FamilyTree> trees,
 
 // The least budget with which every filter is there with its first unit.
 uint64_t LeastFilterBudget(std::span<const TreeFilter> filters);
+
+// InvalidArgument: with no filter that could be made would each table have a unit within the
+// budget. Names the smallest that works, a little more than filters of the fewest bits take.
+absl::Status CheckBudgetForNewFilters(std::span<const FamilyTree> trees, uint64_t budget_bytes);
 
 // Cannot fail. `budget_bytes` more than 0.
 FilterPlans ForecastFilters(std::span<const FamilyTree> trees, const LookupHistory& history,

@@ -66,7 +66,7 @@ class Planner {
     while (!strides_.empty()) {
       const Stride stride = strides_.top();
       strides_.pop();
-      if (stride.bytes > budget_bytes_ - plan_.bytes) continue;
+      if (!Fits(stride)) continue;
       plan_.bytes += stride.bytes;
       plan_.num_resident[stride.filter] = stride.end;
       Push(stride.filter);
@@ -90,10 +90,16 @@ class Planner {
     }
     std::sort(firsts.begin(), firsts.end(), [](const Stride& a, const Stride& b) { return b < a; });
     for (const Stride& first : firsts) {
-      if (first.bytes > budget_bytes_ - plan_.bytes) continue;
+      if (!Fits(first)) continue;
       plan_.bytes += first.bytes;
       plan_.num_resident[first.filter] = 1;
     }
+  }
+
+  bool Fits(const Stride& stride) {
+    if (stride.bytes <= budget_bytes_ - plan_.bytes) return true;
+    plan_.value_of_byte = std::max(plan_.value_of_byte, stride.saved_for_byte);
+    return false;
   }
 
   void Push(size_t index) {

@@ -34,6 +34,8 @@ struct FilterPlan {
   std::vector<size_t> num_resident;  // steps, of each filter in their order
   uint64_t bytes = 0;
   double needless_reads = 0;  // in the unit of time of `lookups`
+  // What another byte would save: the most of what found no room; 0: what saves anything is there.
+  double value_of_byte = 0;
 };
 
 // How much more another step must save for a byte than one that is in memory, to take its place:

@@ -58,14 +58,17 @@ std::string FilterPlans::ToTable() const {
                           ? "No look-ups of absent keys have been measured: all sorted runs count "
                             "as asked alike.\n"
                           : absl::StrCat("Measured: ", FixedPoint(lookups_per_second, 1),
-                                         " look-ups of absent keys a second.\n"));
+                                         " look-ups of absent keys a second.\n"),
+                      last_refilter.empty() ? "" : "Last refiltering: ", last_refilter,
+                      last_refilter.empty() ? "" : "\n");
 }
 
 std::string FilterPlans::ToJson() const {
   return absl::StrCat("{\"lookups_per_second\":", JsonNumber(lookups_per_second),
                       ",\"now\":", SummaryJson(now), ",\"at_once\":", SummaryJson(at_once),
                       ",\"planned\":", SummaryJson(planned), ",\"at_half\":", SummaryJson(at_half),
-                      ",\"at_double\":", SummaryJson(at_double), "}");
+                      ",\"at_double\":", SummaryJson(at_double),
+                      ",\"last_refilter\":", JsonString(last_refilter), "}");
 }
 
 }  // namespace winnow

@@ -47,6 +47,7 @@ PlannedFilter PlannedOf(const SstableReader& reader, bool* can_change) {
 
 void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
   const double decay = std::exp2(-seconds / kHalfLifeSeconds);
+  seconds_ = seconds_ * decay + seconds;
   std::unordered_map<uint64_t, Asked> next;
   for (const FamilyTree& tree : trees) {
     ForEachTable(*tree.version, [&](int, const SstableFile& file) {
@@ -102,6 +103,11 @@ double LookupHistory::MeasuredRate(const SstableFile& file) const {
   return asked->second.lookups / asked->second.seconds;
 }
 
+double LookupHistory::MeasuredLookups(const SstableFile& file) const {
+  const auto asked = tables_.find(file.number());
+  return asked == tables_.end() || seconds_ <= 0 ? 0 : asked->second.lookups / seconds_;
+}
+
 // The run that is asked most: a look-up that ends above does not come to those below, and one whose
 // key lies outside of a small run's range is not asked of it.
 double LookupHistory::RunRate(const FamilyTree& tree) const {
@@ -134,6 +140,12 @@ std::vector<double> LookupHistory::RunRates(std::span<const FamilyTree> trees) c
 }
 
 std::vector<TreeFilter> LookupHistory::FiltersOf(std::span<const FamilyTree> trees) const {
+  std::vector<TreeFilter> filters = TablesOf(trees);
+  std::erase_if(filters, [](const TreeFilter& filter) { return filter.planned.steps.empty(); });
+  return filters;
+}
+
+std::vector<TreeFilter> LookupHistory::TablesOf(std::span<const FamilyTree> trees) const {
   const std::vector<double> run_rates = RunRates(trees);
   std::vector<TreeFilter> filters;
   for (size_t i = 0; i < trees.size(); i++) {
@@ -146,15 +158,17 @@ std::vector<TreeFilter> LookupHistory::FiltersOf(std::span<const FamilyTree> tre
     });
     ForEachTable(version, [&](int level, const SstableFile& file) {
       const SstableReader& reader = *file.reader();
-      if (reader.figures().filter_bytes == 0 || reader.has_policy_filter()) return;
-      if (!reader.has_filter()) return;  // it is damaged, or not understood
+      if (reader.has_policy_filter()) return;
       TreeFilter& filter = filters.emplace_back();
       filter.family = i;
       filter.level = level;
       filter.is_of_last_level = level == last_level;
       filter.file = &file;
       filter.num_keys = static_cast<double>(reader.figures().num_filter_keys);
-      filter.planned = PlannedOf(reader, &filter.can_change);
+      // Else there is none, or it is damaged or not understood.
+      if (reader.figures().filter_bytes != 0 && reader.has_filter()) {
+        filter.planned = PlannedOf(reader, &filter.can_change);
+      }
       const auto entries = static_cast<double>(std::max<uint64_t>(1, file.metadata().num_entries));
       // Each table of level 0 is a run of its own.
       const double share = level == 0 ? 1 : entries / keys_of_level[static_cast<size_t>(level)];

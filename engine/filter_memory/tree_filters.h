@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_FILTER_MEMORY_TREE_FILTERS_H_
 #define WINNOW_ENGINE_FILTER_MEMORY_TREE_FILTERS_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,6 +26,10 @@ struct FamilyTree {
   std::shared_ptr<const Version> version;
   // Filter keys of the table that its next flush will write, as far as they are known.
   double expected_flush_keys = 0;
+  // Its tables may be given other filters, but for those on levels that are about to be compacted.
+  bool may_refilter = false;
+  std::array<bool, kNumLevels> is_due = {};
+  std::string filter_key;  // of tables to come, as text
 };
 
 // One table's filter.
@@ -65,6 +70,8 @@ class LookupHistory {
   // been measured the tables of a sorted run share evenly, by their keys, in what its family's runs
   // are asked.
   std::vector<TreeFilter> FiltersOf(std::span<const FamilyTree> trees) const;
+  // With tables that have none, or one that is damaged: those have no steps.
+  std::vector<TreeFilter> TablesOf(std::span<const FamilyTree> trees) const;
 
   // Look-ups a second of what is not there in a sorted run of each family, as FiltersOf has it for
   // those that were asked little: measured, at least a small share of what the busiest family has,
@@ -74,6 +81,10 @@ class LookupHistory {
   RunLookups OfLastLevel(const FamilyTree& tree) const;
   // The measured ones, summed over families; 0: none were.
   double LookupsPerSecond(std::span<const FamilyTree> trees) const;
+  // For how long at most: decayed as look-ups are, so that a rate times this is what was counted.
+  double MeasuredSeconds() const { return seconds_; }
+  // Look-ups a second of the table's filter since then: of what FiltersOf has, the measured part.
+  double MeasuredLookups(const SstableFile& file) const;
 
  private:
   struct Asked {
@@ -91,6 +102,7 @@ class LookupHistory {
   std::unordered_map<uint64_t, Asked> tables_;             // by number
   std::map<std::pair<uint32_t, int>, double> asked_hits_;  // decayed, by family and level
   std::map<std::string, double> expected_;
+  double seconds_ = 0;
 };
 
 }  // namespace winnow

@@ -15,14 +15,21 @@ namespace {
 constexpr double kStepBits = 0.5;
 // Theory for large filters; what few keys add for chance is within the plan's error.
 constexpr uint64_t kManyKeys = 1'000'000;
+// What two units may err more than one of their bits.
+constexpr double kMostLostBySplit = 1.125;
+constexpr double kMostUneven = 1.4;
+constexpr double kSplitStepBits = 0.125;
+
+double RateOfUnit(const filter::FilterSpec& spec, double bits, uint64_t num_keys) {
+  const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(spec);
+  return filter::ExpectedFpr(spec, std::clamp(bits, allowed.min, allowed.max), num_keys);
+}
 
 // The rates at kLeastPlannedBits, and at each step from there.
 std::vector<double> RatesOf(const filter::FilterSpec& spec) {
-  const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(spec);
   std::vector<double> rates;
   for (double bits = kLeastPlannedBits; bits <= kMostPlannedBits; bits += kStepBits) {
-    const double held = std::clamp(bits, allowed.min, allowed.max);
-    rates.push_back(filter::ExpectedFpr(spec, held, kManyKeys));
+    rates.push_back(PlannedFpr(spec, bits, kManyKeys));
   }
   return rates;
 }
@@ -43,7 +50,7 @@ PlannedFilter FilterOf(const PlannedLevel& level, const std::vector<double>& rat
 
 }  // namespace
 
-std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
+BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
   std::map<std::string, std::vector<double>> rates;  // by spec
   std::vector<PlannedFilter> filters;
   for (const PlannedLevel& level : levels) {
@@ -55,10 +62,11 @@ std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels, uint64_
     filters.push_back(FilterOf(level, of_spec));
   }
   const FilterPlan plan = PlanFilterMemory(filters, budget_bytes);
-  std::vector<double> bits;
+  BitsPlan bits;
+  bits.value_of_byte = plan.value_of_byte;
   for (const size_t steps : plan.num_resident) {
     const auto further = static_cast<double>(std::max<size_t>(steps, 1) - 1);
-    bits.push_back(kLeastPlannedBits + further * kStepBits);
+    bits.bits_per_key.push_back(kLeastPlannedBits + further * kStepBits);
   }
   return bits;
 }
@@ -67,8 +75,29 @@ std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_p
   const double least = std::max(filter::AllowedBitsPerKey(spec).min, 1.5);
   const double half = bits_per_key / 2;
   if (half < least) return {std::max(bits_per_key, filter::AllowedBitsPerKey(spec).min)};
-  if (3 * half > kMostPlannedBits) return {half, half};
-  return {half, half, half};
+  const double most_fpr = kMostLostBySplit * RateOfUnit(spec, bits_per_key, kManyKeys);
+  std::vector<double> units = {bits_per_key};
+  // As near to halves as may be: fingerprints of whole bits seldom come in those.
+  for (double first = half; bits_per_key - first >= least && first <= kMostUneven * half;
+       first += kSplitStepBits) {
+    const double second = bits_per_key - first;
+    if (RateOfUnit(spec, first, kManyKeys) * RateOfUnit(spec, second, kManyKeys) <= most_fpr) {
+      units = {first, second};
+      break;
+    }
+  }
+  if (3 * half <= kMostPlannedBits) units.push_back(half);
+  return units;
+}
+
+double PlannedFpr(const filter::FilterSpec& spec, double bits_per_key, uint64_t num_keys) {
+  const std::vector<double> units = SplitIntoUnits(spec, bits_per_key);
+  double rate = RateOfUnit(spec, units.front(), num_keys);
+  // A further one is not part of the plan.
+  if (units.size() > 1 && units[0] < bits_per_key) {
+    rate *= RateOfUnit(spec, units[1], num_keys);
+  }
+  return rate;
 }
 
 }  // namespace winnow

@@ -14,24 +14,39 @@ namespace winnow {
 inline constexpr double kLeastPlannedBits = 2;
 inline constexpr double kMostPlannedBits = 20;
 
-// One level of one column family, as it is or is expected to be.
+// One level of one column family, as it is or is expected to be; or one file.
 struct PlannedLevel {
   filter::FilterSpec spec;  // its amount plays no part
   double num_keys = 0;      // filter keys, of all its files
   double lookups = 0;       // of keys that are not there, in all its files together
 };
 
-// Bits per key of each level, in their order: for kinds whose bits grow as c · log2(1 / rate) the
-// allocation of Monkey, found by steps of half a bit. Levels without keys get as many bits as the
-// budget would still pay for.
-std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels, uint64_t budget_bytes);
+struct BitsPlan {
+  std::vector<double> bits_per_key;  // of each level, in their order
+  double value_of_byte = 0;          // FilterPlan::value_of_byte
+};
+
+// For kinds whose bits grow as c · log2(1 / rate) the allocation of Monkey, found by steps of half
+// a bit. Levels without keys get as many bits as the budget would still pay for.
+BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes);
+inline std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels,
+                                          uint64_t budget_bytes) {
+  return PlanBits(levels, budget_bytes).bits_per_key;
+}
 
 // The units of a filter for which `bits_per_key` are planned: two halves of that, which all files
 // have in memory where the plan comes true, and a third such unit for files that are asked more
 // than others. So a cold file makes do with half of the plan, or a third of what it was written
-// with, and two units' rate is at most an eighth above that of one unit of their bits. Where that
-// is enough for anybody, two; of very few bits, one.
+// with. The rate of the two is at most an eighth above that of one unit of their bits: where halves
+// would err more they are uneven, as binary fuse filters', whose fingerprints are of whole bits;
+// and where all would, as cuckoo filters, which lose two bits or three to each choice of buckets,
+// the plan is one unit. Where it is enough for anybody there is no further unit; of very few bits,
+// one.
 std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_per_key);
+
+// Of a file of so many keys that is cut so, and of which those units are in memory that make up
+// the plan.
+double PlannedFpr(const filter::FilterSpec& spec, double bits_per_key, uint64_t num_keys);
 
 }  // namespace winnow
 

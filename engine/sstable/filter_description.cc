@@ -9,6 +9,13 @@
 
 namespace winnow {
 
+std::string_view PointFilterText(std::string_view spec) { return spec.substr(0, spec.find('+')); }
+
+std::string_view RangeFilterText(std::string_view spec) {
+  const size_t plus = spec.find('+');
+  return plus == std::string_view::npos ? std::string_view() : spec.substr(plus + 1);
+}
+
 namespace {
 
 using Words = std::tuple<std::string, std::string, std::string, bool>;

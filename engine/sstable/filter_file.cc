@@ -7,7 +7,7 @@
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
-#include "winnow/filter/resident_memory.h"
+#include "engine/sstable/filter_block_verifier.h"
 
 namespace winnow {
 
@@ -166,24 +166,20 @@ absl::StatusOr<std::unique_ptr<FilterFile>> FilterFile::Open(std::unique_ptr<Ran
   return opened;
 }
 
-absl::Status FilterFile::Verify() const {
+std::vector<SstableProblem> FilterFile::Verify() const {
+  const auto problem = [&](const absl::Status& status) {
+    return std::vector<SstableProblem>{ProblemOf(blocks_.path(), 0, status)};
+  };
   std::string start(header_.header_bytes(), '\0');
-  WINNOW_RETURN_IF_ERROR(blocks_.ReadBytes(0, start.size(), start.data()));
-  WINNOW_ASSIGN_OR_RETURN(const FilterFileHeader header,
-                          FilterFileHeader::Decode(start, blocks_.size(), blocks_.path()));
-  if (header != header_) return CorruptionError(blocks_.path(), 0, "filter file: was replaced");
-  const BlockHandle block = header_.filter_block();
-  if (!block.exists()) return absl::OkStatus();
-  const size_t stored_bytes = block.size + kBlockTrailerBytes;
-  filter::ResidentMemory memory(stored_bytes);
-  if (memory.data() == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(blocks_.path(), ": no memory to check a filter of ", block.size, " bytes"));
+  if (absl::Status status = blocks_.ReadBytes(0, start.size(), start.data()); !status.ok()) {
+    return problem(status);
   }
-  WINNOW_RETURN_IF_ERROR(blocks_.ReadBytes(block.offset, stored_bytes, memory.data()));
-  Compression compression;
-  return blocks_.CheckTrailer(std::string_view(memory.data(), stored_bytes), block,
-                              BlockKind::kFilter, true, &compression);
+  const auto header = FilterFileHeader::Decode(start, blocks_.size(), blocks_.path());
+  if (!header.ok()) return problem(header.status());
+  if (*header != header_) return {{0, "filter file: was replaced"}};
+  const FilterBlockSource source = {&blocks_, header_.filter_block(), header_.hash_seed,
+                                    /*made_by_policy=*/false};
+  return FilterBlockVerifier(source, header_.units).problems();
 }
 
 absl::Status WriteFilterFile(const filter::BuiltFilter& built, FilterFileHeader* header,

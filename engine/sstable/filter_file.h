@@ -17,6 +17,7 @@
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/filter_unit_list.h"
 #include "engine/sstable/format.h"
+#include "engine/sstable/sstable_problem.h"
 #include "winnow/file_system.h"
 #include "winnow/filter/builder.h"
 
@@ -67,8 +68,9 @@ class FilterFile {
 
   const FilterFileHeader& header() const { return header_; }
   const BlockFile& blocks() const { return blocks_; }
-  // Reads the whole file again and checks every byte.
-  absl::Status Verify() const;
+  // Reads the whole file again and checks every byte, each unit of the filter by itself. Empty if
+  // all is well. NotFound and other errors of the file are problems too.
+  std::vector<SstableProblem> Verify() const;
 
  private:
   FilterFile(std::unique_ptr<RandomAccessFile> file, SharedPath path)

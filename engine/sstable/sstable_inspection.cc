@@ -120,11 +120,6 @@ std::vector<SstableAnchor> SstableReader::Anchors(size_t most) const {
   return anchors;
 }
 
-absl::Status SstableProblem::ToStatus(std::string_view path) const {
-  const absl::Status damage = CorruptionError(path, offset, reason);
-  return is_damage ? damage : absl::ResourceExhaustedError(damage.message());
-}
-
 std::vector<SstableProblem> SstableReader::Verify() const { return SstableVerifier(*this).Run(); }
 
 // Hashes instead of keys: what a filter sees of an absent key is a uniformly random hash. A random

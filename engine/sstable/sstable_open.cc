@@ -123,7 +123,11 @@ void SstableReader::TakeFilterFile(std::unique_ptr<FilterFile> filter_file) {
   figures_.filter_bytes = header.filter_bytes;
   figures_.expected_fpr = header.expected_fpr;
   SstableProperties described;
-  described.filter_spec = header.filter_spec;
+  // Range filters are the table's, whatever a filter file was made for.
+  described.filter_spec = PointFilterText(header.filter_spec);
+  if (const std::string_view range = RangeFilterText(filter_description_->spec); !range.empty()) {
+    absl::StrAppend(&described.filter_spec, "+", ToAbsl(range));
+  }
   described.filter_key = header.filter_key;
   described.filter_units = header.units;
   filter_description_ = FilterDescription::Of(described);

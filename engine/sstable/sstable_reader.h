@@ -31,6 +31,7 @@
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
 #include "engine/sstable/range_filter_block.h"
+#include "engine/sstable/sstable_problem.h"
 #include "engine/sstable/sstable_properties.h"
 #include "filter/base/slab_pool.h"
 #include "winnow/file_system.h"
@@ -162,21 +163,6 @@ struct SstableAnchor {
   uint64_t bytes = 0;
 };
 
-// One problem that SstableReader::Verify found.
-struct SstableProblem {
-  uint64_t offset = 0;
-  std::string reason;
-  bool is_damage = true;  // false: there was no memory or no descriptor to look
-
-  // "PATH: at offset N: REASON"; DataLoss, or ResourceExhausted if it is no damage.
-  absl::Status ToStatus(std::string_view path) const;
-};
-
-inline bool HasDamage(const std::vector<SstableProblem>& problems) {
-  return std::any_of(problems.begin(), problems.end(),
-                     [](const SstableProblem& problem) { return problem.is_damage; });
-}
-
 // Immutable after Open; thread-safe. Index (its top level, for large tables) and filter are in
 // memory, or in the cache (SstableReaderOptions::charge_cache). Errors: DataLoss "PATH: at offset
 // N: REASON" for wrong bytes; the file's own error where reading fails.
@@ -275,7 +261,9 @@ class SstableReader : public filter::internal::InSlabPool {
   std::vector<SstableAnchor> Anchors(size_t most) const;
 
   // Reads the whole file and checks every byte: checksums, structure, key order, index separators,
-  // each key against the filter, counts against the properties. Empty if all is well.
+  // each key against each unit of the filter, in memory or not, and of the filter file's, counts
+  // against the properties. Empty if all is well. What is wrong with the filter file itself is for
+  // FilterFile::Verify to say.
   std::vector<SstableProblem> Verify() const;
 
   // Calls `visit` with each block in file order; stops at the first error.

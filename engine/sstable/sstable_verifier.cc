@@ -7,7 +7,6 @@
 #include "engine/sstable/block_cursor.h"
 #include "engine/sstable/range_tombstone_block.h"
 #include "filter/base/out_of_memory.h"
-#include "winnow/filter/resident_memory.h"
 
 namespace winnow {
 
@@ -17,10 +16,7 @@ void SstableVerifier::Report(uint64_t offset, std::string_view reason, bool is_d
 
 // A problem has its offset, and its table the path: the message need not say them again.
 void SstableVerifier::Report(uint64_t offset, const absl::Status& status) {
-  std::string_view reason = ToStd(status.message());
-  const std::string place = absl::StrCat(table_.path(), ": at offset ", offset, ": ");
-  if (reason.starts_with(place)) reason.remove_prefix(place.size());
-  Report(offset, reason, !absl::IsResourceExhausted(status));
+  problems_.push_back(ProblemOf(table_.path(), offset, status));
 }
 
 // Problems found before memory ran out are kept.
@@ -37,7 +33,7 @@ absl::Status SstableVerifier::CheckAll() {
   stored_ = table_.ReadProperties();
   CheckHeader();
   CheckFrame();
-  CheckFilterBlock();
+  CheckFilters();
   CheckRangeTombstones();
   CheckRangeFilter();
   if (table_.has_index_partitions()) {
@@ -89,27 +85,42 @@ void SstableVerifier::CheckFrame() {
   }
 }
 
-// The file's filter block is read again and its checksum verified. If opening refused the filter,
-// the reason it gave is the finding.
-void SstableVerifier::CheckFilterBlock() {
+const std::vector<SstableProblem>& SstableVerifier::CheckFilter(
+    const FilterBlockSource& source, std::span<const filter::BuiltUnit> units,
+    std::string_view key_text, std::string_view name) {
+  filters_.push_back({name, FilterBlockVerifier(source, units), source.hash_seed, std::nullopt});
+  CheckedFilter& filter = filters_.back();
+  const auto key = filter::FilterKeyExtractor::Parse(key_text);
+  if (key.ok() && !source.made_by_policy) filter.key = *key;
+  return filter.block.problems();
+}
+
+// Read again, whatever of them is in memory. If opening refused a filter that is right now, the
+// reason it gave is the finding.
+void SstableVerifier::CheckFilters() {
   const BlockHandle& handle = table_.footer_.filter;
-  if (!handle.exists()) return;
-  if (table_.filter_state().code != filter::FilterStateCode::kOk) {
+  bool any_problem = false;
+  if (handle.exists()) {
+    // Without properties nobody knows what is in it.
+    const SstableProperties properties = stored_.value_or(SstableProperties());
+    const FilterBlockSource source = {&table_.file_, handle, properties.hash_seed,
+                                      !stored_.ok() || !properties.filter_policy.empty()};
+    const std::vector<SstableProblem>& problems =
+        CheckFilter(source, properties.filter_units, properties.filter_key,
+                    table_.filter_file_ == nullptr ? "the filter" : "the table's own filter");
+    problems_.insert(problems_.end(), problems.begin(), problems.end());
+    any_problem = !problems.empty();
+  }
+  if (const FilterFile* const file = table_.filter_file_.get(); file != nullptr) {
+    // Whose problems FilterFile::Verify names.
+    any_problem = !CheckFilter(table_.filter_source(), file->header().units,
+                               file->header().filter_key, "the filter")
+                       .empty() ||
+                  any_problem;
+  }
+  if (!any_problem && table_.filter_state().code != filter::FilterStateCode::kOk) {
     Report(handle.offset, table_.filter_state().reason, !table_.filter_lacks_memory_);
-    return;
   }
-  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
-  filter::ResidentMemory memory(stored_bytes);
-  if (memory.data() == nullptr) {
-    return Report(handle.offset, "filter block: no memory to check it", /*is_damage=*/false);
-  }
-  absl::Status status = table_.file_.ReadBytes(handle.offset, stored_bytes, memory.data());
-  Compression compression;
-  if (status.ok()) {
-    status = table_.file_.CheckTrailer(std::string_view(memory.data(), stored_bytes), handle,
-                                       BlockKind::kFilter, true, &compression);
-  }
-  if (!status.ok()) Report(handle.offset, status);
 }
 
 void SstableVerifier::CheckRangeFilter() {
@@ -222,8 +233,22 @@ void SstableVerifier::CheckDataBlock(const BlockHandle& handle, std::string_view
   last_separator_ = std::string(separator);
 }
 
-// The filter is queried with every part of every key of the file: a filter that denies one would
-// hide it from every reader. No sample could show that.
+void SstableVerifier::AskFilters(std::string_view user_key,
+                                 absl::FunctionRef<void(std::string_view)> report) {
+  for (const CheckedFilter& filter : filters_) {
+    for (size_t part = 0; filter.key.has_value() && part < filter.key->num_parts(); part++) {
+      const auto hash = filter.key->PartHash(part, user_key, filter.hash_seed);
+      if (!hash.has_value() || filter.block.MayContain(*hash)) continue;
+      const std::string what = part == 0 ? "it" : "its " + filter.key->part(part).ToString();
+      report(ToStd(absl::StrCat(ToAbsl(filter.name), " denies ", what)));
+    }
+  }
+  if (table_.has_policy_filter() &&
+      table_.AskFilter(SstableReadOptions(), 0, user_key) == FilterAnswer::kNo) {
+    report("the filter denies it");
+  }
+}
+
 void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key,
                                  std::string_view value) {
   const InternalKeyComparator& comparator = table_.comparator();
@@ -248,18 +273,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   } else if (!IsReadableEntry(Type(key), value)) {
     report("a value that ends before its write time");
   }
-  if (table_.has_filter()) {
-    const filter::FilterKeyExtractor& filter_key = table_.filter_key();
-    for (size_t part = 0; part < filter_key.num_parts(); part++) {
-      const auto hash = filter_key.PartHash(part, UserKey(key), table_.hash_seed());
-      if (!hash.has_value() ||
-          table_.AskFilter(SstableReadOptions(), *hash, UserKey(key)) != FilterAnswer::kNo) {
-        continue;
-      }
-      report(part == 0 ? "the filter denies it"
-                       : "the filter denies its " + filter_key.part(part).ToString());
-    }
-  }
+  AskFilters(UserKey(key), report);
   if (table_.range_filter() != nullptr) {
     key_successor_.assign(UserKey(key));
     key_successor_.push_back('\0');

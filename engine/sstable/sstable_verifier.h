@@ -4,13 +4,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "engine/sstable/filter_block_verifier.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/sstable_reader.h"
+#include "winnow/filter/filter_key.h"
 
 namespace winnow {
 
@@ -28,7 +32,10 @@ class SstableVerifier {
   absl::Status CheckAll();
   void CheckHeader();
   void CheckFrame();
-  void CheckFilterBlock();
+  void CheckFilters();
+  const std::vector<SstableProblem>& CheckFilter(const FilterBlockSource& source,
+                                                 std::span<const filter::BuiltUnit> units,
+                                                 std::string_view key_text, std::string_view name);
   void CheckRangeTombstones();
   void CheckRangeFilter();
   void CheckIndex();
@@ -37,9 +44,20 @@ class SstableVerifier {
   void CheckDataBlocks(const IndexBlock& index);
   void CheckDataBlock(const BlockHandle& handle, std::string_view separator);
   void CheckEntry(const BlockHandle& handle, std::string_view key, std::string_view value);
+  // Says what of them denies a key that the table has: no sample could show that.
+  void AskFilters(std::string_view user_key, absl::FunctionRef<void(std::string_view)> report);
   void CheckCounts();
 
+  // The table's own filter, and its filter file's.
+  struct CheckedFilter {
+    std::string_view name;
+    FilterBlockVerifier block;
+    uint64_t hash_seed = 0;
+    std::optional<filter::FilterKeyExtractor> key;  // empty: keys cannot be asked for
+  };
+
   const SstableReader& table_;
+  std::vector<CheckedFilter> filters_;
   std::vector<SstableProblem> problems_;
   // As they are in the file now; an error: CheckFrame reports it.
   absl::StatusOr<SstableProperties> stored_;

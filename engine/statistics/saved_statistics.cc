@@ -20,7 +20,7 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kMagic = "winnstat";
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
 constexpr size_t kHeaderBytes = 8 + 4 + 8;
 // More than a hundred thousand column families need. A file that is larger is no such file.
 constexpr uint64_t kMaxFileBytes = 256 << 20;
@@ -147,6 +147,7 @@ std::string EncodeStatistics(const SavedStatistics& saved) {
   PutVarint64(&body, saved.in_all.since_unix_seconds);
   PutCounted(saved.since_opening, &body);
   PutCounted(saved.in_all, &body);
+  PutLengthPrefixed(&body, saved.filter_budget_json);
   std::string bytes(kMagic);
   PutFixed32(&bytes, kFormatVersion);
   PutFixed64(&bytes, Checksum(body, kFormatVersion));
@@ -168,15 +169,17 @@ absl::StatusOr<SavedStatistics> DecodeStatistics(std::string_view bytes) {
   }
   SavedStatistics saved;
   uint64_t is_closed;
+  std::string_view filter_budget_json;
   if (!GetVarint64(&body, &saved.saved_unix_seconds) ||
       !GetVarint64(&body, &saved.opened_unix_seconds) || !GetVarint64(&body, &is_closed) ||
       !GetVarint64(&body, &saved.in_all.openings) ||
       !GetVarint64(&body, &saved.in_all.since_unix_seconds) ||
       !GetCounted(&body, &saved.since_opening) || !GetCounted(&body, &saved.in_all) ||
-      !body.empty()) {
+      !GetLengthPrefixed(&body, &filter_budget_json) || !body.empty()) {
     return absl::DataLossError("malformed statistics");
   }
   saved.is_closed = is_closed != 0;
+  saved.filter_budget_json = std::string(filter_budget_json);
   return saved;
 }
 
@@ -240,8 +243,8 @@ LifetimeStatistics StatisticsSaver::InAll(const CountedStatistics& since_opening
 }
 
 absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
-                                   const LifetimeStatistics& in_all, bool is_closed,
-                                   SteadyTime now) {
+                                   const LifetimeStatistics& in_all, std::string filter_budget_json,
+                                   bool is_closed, SteadyTime now) {
   next_save_ = now + kInterval;
   if (!is_closed && since_opening.tickers == saved_tickers_) return absl::OkStatus();
   SavedStatistics saved;
@@ -250,6 +253,7 @@ absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
   saved.is_closed = is_closed;
   saved.since_opening = since_opening;
   saved.in_all = in_all;
+  saved.filter_budget_json = std::move(filter_budget_json);
   const std::string path = StatisticsFileName(directory_);
   const std::string temporary = path + ".tmp";
   absl::Status status = WriteUnsynced(*file_system_, temporary, EncodeStatistics(saved));

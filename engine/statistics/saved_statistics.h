@@ -44,7 +44,7 @@ class StatisticsSaver {
   // `in_all` has been made by InAll. Writes nothing if nothing was counted since it last did,
   // unless the database closes.
   absl::Status Save(const CountedStatistics& since_opening, const LifetimeStatistics& in_all,
-                    bool is_closed, SteadyTime now);
+                    std::string filter_budget_json, bool is_closed, SteadyTime now);
 
  private:
   FileSystem* file_system_ = nullptr;

@@ -25,6 +25,11 @@ FilterOfFile FilterOf(const SstableFile& file) {
   return {spec, filter.key_text, file.reader()->figures().filter_bytes};
 }
 
+// The number of the filter file that is asked; 0: the table's own filter is.
+uint64_t FilterFileOf(const SstableFile& file) {
+  return file.filter_file_status().ok() ? file.metadata().filter_file.number : 0;
+}
+
 // The caller holds the version, and with it the files: nothing has to be locked while this runs.
 void ForEachFile(const Version& version,
                  absl::FunctionRef<void(int level, const SstableFile& file)> visit) {
@@ -79,8 +84,11 @@ std::string SstablesJson(const Version& version) {
     absl::StrAppend(&rows, ",\"first_key\":", JsonString(file.smallest_user_key()),
                     ",\"last_key\":", JsonString(file.largest_user_key()),
                     ",\"filter\":", JsonString(filter.spec),
-                    ",\"filter_key\":", JsonString(filter.key), ",\"filter_bytes\":", filter.bytes,
-                    "}");
+                    ",\"filter_key\":", JsonString(filter.key), ",\"filter_bytes\":", filter.bytes);
+    if (const uint64_t filter_file = FilterFileOf(file); filter_file != 0) {
+      absl::StrAppend(&rows, ",\"filter_file\":", filter_file);
+    }
+    rows.push_back('}');
   });
   return absl::StrCat("[", rows, "]");
 }

@@ -203,12 +203,14 @@ std::string FilterStatsJson(const CountedStatistics& since_opening,
 }
 
 std::string SavedStatisticsJson(const SavedStatistics& saved) {
-  return absl::StrCat("{\"opened_unix_seconds\":", saved.opened_unix_seconds,
-                      ",\"saved_unix_seconds\":", saved.saved_unix_seconds,
-                      ",\"is_closed\":", saved.is_closed ? "true" : "false", ",\"since_opening\":{",
-                      CountersMembers(saved.since_opening),
-                      "},\"in_all\":", LifetimeJson(saved.in_all),
-                      ",\"filters\":", FilterStatsJson(saved.since_opening, saved.in_all), "}");
+  return absl::StrCat(
+      "{\"opened_unix_seconds\":", saved.opened_unix_seconds,
+      ",\"saved_unix_seconds\":", saved.saved_unix_seconds,
+      ",\"is_closed\":", saved.is_closed ? "true" : "false", ",\"since_opening\":{",
+      CountersMembers(saved.since_opening), "},\"in_all\":", LifetimeJson(saved.in_all),
+      ",\"filters\":", FilterStatsJson(saved.since_opening, saved.in_all),
+      ",\"filter_budget\":", saved.filter_budget_json.empty() ? "null" : saved.filter_budget_json,
+      "}");
 }
 
 // Levels without files have no rows (LevelStatistics), so that the tables are as deep as the trees.
@@ -282,6 +284,7 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kBackgroundWaitMicros, "background.wait.micros"},
     {Ticker::kRefilters, "refilters"},
     {Ticker::kFilesRefiltered, "files.refiltered"},
+    {Ticker::kFilesRefilteredByPlanner, "files.refiltered.by.planner"},
     {Ticker::kRefilterBytesRead, "refilter.bytes.read"},
     {Ticker::kRefilterBytesWritten, "refilter.bytes.written"},
     {Ticker::kIngestions, "ingestions"},

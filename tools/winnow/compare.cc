@@ -51,7 +51,12 @@ absl::StatusOr<std::vector<ComparedTable>> TablesOf(DB& db, ColumnFamily* family
     table.number = row.at("file_number").get<uint64_t>();
     table.level = row.at("level").get<int>();
     table.entries = row.at("entries").get<uint64_t>();
-    WINNOW_ASSIGN_OR_RETURN(table.reader, OpenSstable(SstableFileName(directory, table.number)));
+    const auto filter_file = row.find("filter_file");
+    WINNOW_ASSIGN_OR_RETURN(
+        table.reader, OpenSstable(SstableFileName(directory, table.number),
+                                  filter_file == row.end()
+                                      ? ""
+                                      : FilterFileName(directory, filter_file->get<uint64_t>())));
   }
   std::sort(tables.begin(), tables.end(), [](const ComparedTable& a, const ComparedTable& b) {
     return a.level != b.level ? a.level < b.level : a.number > b.number;

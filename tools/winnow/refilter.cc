@@ -1,13 +1,18 @@
 // winnow refilter: other filters for the files that are there, without rewriting them.
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/sstable/filter_description.h"
 #include "tools/report/amount_text.h"
+#include "tools/winnow/amounts.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
+#include "winnow/filter/spec.h"
 
 namespace winnow::cli {
 namespace {
@@ -26,10 +31,19 @@ std::string RefilterSentence(const RefilterInfo& info, std::string_view filter) 
 }
 
 absl::StatusOr<ExitCode> RunRefilter(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
-  Progress progress(0);
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> budget, BytesOf(arguments, "budget"));
   RefilterOptions options;
-  // --filter and --filter-key have been set by opening, and recorded.
+  options.filter_memory_budget = budget.value_or(0);
+  // --filter and --filter-key are set by opening, and recorded: but for a range filter, which is
+  // refused where the tables lack it.
+  Arguments opening = arguments;
+  const auto spec = filter::ParseFilterSpec(arguments.Text("filter").value_or(""));
+  if (spec.ok() && spec->range_bits != 0) {
+    options.filter = *arguments.Text("filter");
+    opening.Clear("filter");
+  }
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(opening, Access::kWriteExisting));
+  Progress progress(0);
   uint64_t files = 0;
   options.on_progress = [&](const RefilterInfo& so_far) {
     progress.Update(++files, so_far.bytes_read);
@@ -38,8 +52,10 @@ absl::StatusOr<ExitCode> RunRefilter(const Arguments& arguments, Output& output)
   const absl::StatusOr<RefilterInfo> info = opened.db->Refilter(opened.family, options);
   progress.Clear();
   WINNOW_RETURN_IF_ERROR(info.status());
-  WINNOW_ASSIGN_OR_RETURN(const std::string filter,
+  WINNOW_ASSIGN_OR_RETURN(const std::string setting,
                           opened.db->GetProperty(opened.family, "winnow.filter"));
+  // A range filter is the tables', which have it or not.
+  const std::string filter(PointFilterText(setting));
   WINNOW_ASSIGN_OR_RETURN(const std::string filter_key,
                           opened.db->GetProperty(opened.family, "winnow.filter-key"));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
@@ -69,15 +85,19 @@ Command RefilterCommand() {
 Reads each SSTable once and writes its new filter to a file of its own, NNNNNN.flt, which is
 asked from then on: half of what `winnow compact` reads and writes, and no space but that of the
 filters. Files that have the filter already are passed over, so that a run that was interrupted
-goes on where it ended. Without --filter the files get the filter that is set. A damaged file
-keeps its filter, and the command ends with exit code 3 once all others are done.)",
+goes on where it ended. Without --filter the files get the filter that is set, under
+filter_memory_budget of the sizes that it plans now; --budget sizes them for a smaller one,
+which can be set afterwards (`winnow options`). Range filters stay as they are: `winnow compact`
+builds them, and a --filter with one that not all files have is refused. A damaged file keeps
+its filter, and the command ends with exit code 3 once all others are done.)",
       .json = R"({"filter":TEXT,"filter_key":TEXT,"files_refiltered":N,"files_restored":N,
  "files_current":N,"files_gone":N,"filters_fell_back":N,"bytes_read":N,"bytes_written":N,
  "filter_bytes":N,"seconds":S})",
       .examples = R"(
   winnow refilter --db=/tmp/fruit --filter=ribbon:0.1%
   winnow refilter --db=/tmp/fruit --filter-key=whole+prefix:8 --set=background_bytes_per_second=50M)",
-      .flags = {},
+      .flags = {{"budget", "BYTES",
+                 "size filters for this filter_memory_budget (default: the database's)"}},
       .run = RunRefilter,
   };
 }

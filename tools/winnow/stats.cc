@@ -1,10 +1,13 @@
 // winnow stats, winnow property: what a database says about itself.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/filter_memory/filter_budget_report.h"
 #include "engine/statistics/statistics_report.h"
 #include "tools/flags/nearest_name.h"
 #include "tools/winnow/commands.h"
@@ -27,6 +30,51 @@ Json ParsedJson(const std::string& text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+// Of a member that is missing, or null, nothing is known.
+double NumberIn(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_number() ? found->get<double>()
+                                                   : std::numeric_limits<double>::quiet_NaN();
+}
+uint64_t CountIn(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+}
+std::string TextIn(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// What FilterBudgetJson has made, by whichever version.
+FilterBudgetReport FilterBudgetOf(const Json& json) {
+  FilterBudgetReport report;
+  report.budget_bytes = CountIn(json, "budget_bytes");
+  report.resident_bytes = CountIn(json, "resident_bytes");
+  report.peak_bytes = CountIn(json, "peak_bytes");
+  report.dropped_bytes = CountIn(json, "dropped_bytes");
+  report.expected_fpr = NumberIn(json, "expected_fpr");
+  report.low_fpr = NumberIn(json, "low_fpr");
+  report.high_fpr = NumberIn(json, "high_fpr");
+  report.measured_fpr = NumberIn(json, "measured_fpr");
+  report.last_decision = TextIn(json, "last_decision");
+  report.last_refilter = TextIn(json, "last_refilter");
+  const auto levels = json.find("levels");
+  if (levels == json.end() || !levels->is_array()) return report;
+  for (const Json& level : *levels) {
+    FilterBudgetRow& row = report.rows.emplace_back();
+    row.column_family = TextIn(level, "family");
+    row.level = static_cast<int>(std::min<uint64_t>(CountIn(level, "level"), 63));
+    row.kind = TextIn(level, "kind");
+    row.num_files = CountIn(level, "files");
+    row.resident_bytes = CountIn(level, "resident_bytes");
+    row.dropped_bytes = CountIn(level, "dropped_bytes");
+    row.promised_fpr = NumberIn(level, "promised_fpr");
+    row.expected_fpr = NumberIn(level, "expected_fpr");
+    row.measured_fpr = NumberIn(level, "measured_fpr");
+  }
+  return report;
+}
+
 // What this command itself would count says nothing. The counters are those that the process has
 // saved which has the database open, or had it last.
 absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
@@ -44,12 +92,11 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
   if (arguments.Has("json")) {
     WINNOW_ASSIGN_OR_RETURN(const std::string levels,
                             opened.db->GetProperty(opened.family, "winnow.levels-json"));
-    WINNOW_ASSIGN_OR_RETURN(const std::string budget,
-                            opened.db->GetProperty(opened.family, "winnow.filter-budget-json"));
     Json all = Json::object();
     all["levels"] = ParsedJson(levels);
-    all["filter_budget"] = ParsedJson(budget);
     all["counters"] = ParsedJson(SavedStatisticsJson(saved));
+    all["filter_budget"] = std::move(all["counters"]["filter_budget"]);
+    all["counters"].erase("filter_budget");
     all["filters"] = std::move(all["counters"]["filters"]);
     all["counters"].erase("filters");
     output.Write(ToLine(all));
@@ -59,13 +106,14 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
                           opened.db->GetProperty(opened.family, "winnow.levels"));
   if (!levels.empty()) output.Text(levels);
   output.Line("");
-  WINNOW_ASSIGN_OR_RETURN(const std::string budget,
-                          opened.db->GetProperty(opened.family, "winnow.filter-budget"));
-  output.Text(budget);
-  output.Line("");
   if (!missing.empty()) {
     output.Line(missing);
     return ExitCode::kOk;
+  }
+  const Json budget = ParsedJson(saved.filter_budget_json);
+  if (budget.is_object()) {
+    output.Text(FilterBudgetTable(FilterBudgetOf(budget)));
+    output.Line("");
   }
   output.Text(FilterStatsTable(saved.since_opening, saved.in_all));
   output.Line("");
@@ -116,10 +164,9 @@ Command StatsCommand() {
       .name = "stats",
       .summary = "print the tables of levels, filters and counters",
       .details = R"(
-Levels and filter sizes are the files'; filter memory is what an opening with the recorded
-budget takes at first. The counters are those of the process that has the
-database open, which saves them every minute, or had it last: since it opened the database,
-and in all, with every opening before. A program prints its own, as they are now, with
+Levels and filter sizes are the files'. Filter memory and counters are those of the process that
+has the database open, which saves them every minute, or had it last: since it opened the
+database, and in all, with every opening before. A program prints its own, as they are now, with
 DB::GetProperty("winnow.stats").)",
       .json =
           R"({"levels":...,"filter_budget":{"budget_bytes":...},"filters":{"since_opening":...,"in_all":...},

@@ -41,7 +41,7 @@ struct FilterPlans {
   // What the budget keeps in memory at once, of filters as they were written.
   FilterPlanSummary at_once;
   // What it comes to once files have been rewritten, by compactions, with the bits that the budget
-  // has for their level.
+  // has for their level. Where that repays the reading, files are refiltered before.
   FilterPlanSummary planned;
   // The same for half and double the budget.
   FilterPlanSummary at_half;
@@ -49,6 +49,8 @@ struct FilterPlans {
   // Of absent keys, over all column families; each may meet a file of every level. 0: nothing has
   // been measured, and all families and sorted runs count as looked up equally.
   double lookups_per_second = 0;
+  // A sentence on the last file that the database refiltered by itself, and why; empty: none was.
+  std::string last_refilter;
 
   std::string ToTable() const;  // for people
   std::string ToJson() const;

@@ -14,7 +14,7 @@ struct RefilterInfo {
   uint64_t files_refiltered = 0;  // that have another filter now
   // Of those, that got their own filter back, which was the wanted one: nothing was read for it.
   uint64_t files_restored = 0;
-  uint64_t files_current = 0;  // that had the wanted filter before
+  uint64_t files_current = 0;  // that had the wanted filter before, units of about the wanted size
   uint64_t files_gone = 0;     // that a compaction had replaced by the time their filter was made
   uint64_t files_damaged = 0;  // whose keys could not all be read: they keep the filter they have
   uint64_t files_left = 0;     // still to be looked at; 0 at the end
@@ -28,11 +28,20 @@ struct RefilterInfo {
 struct RefilterOptions {
   // As DB::SetFilter takes them; empty: as they are. They are set first, for all tables that are
   // written from then on. Where they are set again before the call ends, it goes on with the last.
+  // A range filter in them has to be what the tables have: it cannot be added to them.
   std::string filter = "";
   std::string filter_key = "";
+  // Under Options::filter_memory_budget: bytes for the filters of all column families by which the
+  // new ones are sized, in place of the present budget, which stays; 0: by that. So a database can
+  // be made ready for a budget that is smaller than a unit of each of the filters it has, and is to
+  // be set then: under the present one the database would make larger ones again by itself, where
+  // look-ups repay it.
+  // FailedPrecondition: the database has no budget. InvalidArgument: less than 64 KiB, or than the
+  // smallest filters of all tables take; the message names the smallest that works.
+  uint64_t filter_memory_budget = 0;
   // Called on the thread of the call after each file, without a lock held. False ends the call with
-  // Cancelled; what was done by then stays. It may call the database, but not close it. May be
-  // empty.
+  // Cancelled; what was done by then stays. It may call the database; FailedPrecondition refuses
+  // it to close it, and to refilter the same column family. May be empty.
   std::function<bool(const RefilterInfo& so_far)> on_progress = nullptr;
 };
 

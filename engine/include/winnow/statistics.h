@@ -57,9 +57,11 @@ enum class Ticker : uint32_t {
   kBackgroundWaitMicros,        // [microseconds] that flushes and compactions waited, for
                                 // Options::background_bytes_per_second
   kRefilters,                   // [calls] of Refilter, failed ones included
-  kFilesRefiltered,             // [files] that got another filter by them
-  kRefilterBytesRead,           // [bytes] of blocks that they read, as stored
-  kRefilterBytesWritten,        // [bytes] of filter files that they wrote
+  kFilesRefiltered,             // [files] that got another filter, by them or by the planner of
+                                // Options::filter_memory_budget
+  kFilesRefilteredByPlanner,    // [files] of those, by the planner
+  kRefilterBytesRead,           // [bytes] of blocks that were read for it, as stored
+  kRefilterBytesWritten,        // [bytes] of filter files that were written
   kIngestions,                  // [calls] of Ingest that succeeded
   kFilesIngested,               // [files] that came in with them
   kBytesIngested,               // [bytes] of those
@@ -203,6 +205,9 @@ struct SavedStatistics {
   bool is_closed = false;  // saved as the database was closed; else it is open, or was not closed
   CountedStatistics since_opening;
   LifetimeStatistics in_all;
+  // The property "winnow.filter-budget-json" as it was then: what was in memory, and why. May be
+  // empty.
+  std::string filter_budget_json;
 };
 
 }  // namespace winnow

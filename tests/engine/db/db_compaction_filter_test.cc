@@ -1,8 +1,10 @@
 // Compaction filters: what they are shown, what their decisions do, and what they never touch.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -128,6 +130,42 @@ TEST_F(DbCompactionFilterTest, ARemovalUncoversNothing) {
   EXPECT_EQ(filter_.TakeShown(), (Shown{"a=remove again", "b=keep"}));
   EXPECT_FALSE(filter_.last_level());
   EXPECT_EQ(db_.Get("a"), "(absent)");
+}
+
+// In the parts of a compaction too, which have threads of their own. Each of these calls would wait
+// for the end of the compaction that waits for the filter.
+TEST_F(DbCompactionFilterTest, ItsCallsThatWouldWaitForItAreRefused) {
+  const auto other = db_->CreateColumnFamily(ColumnFamilyOptions(), "other");
+  ASSERT_TRUE(other.ok());
+  db_.options().background_threads = 4;
+  db_.options().target_file_bytes = 64 << 10;
+  db_.Reopen();
+  ColumnFamily* const family = db_->DefaultColumnFamily();
+  std::atomic<int> num_calls{0};
+  const auto is_refused = [](const absl::Status& status) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  };
+  filter_.on_call = [&](const CompactionFilter::Entry&) {
+    num_calls++;
+    is_refused(db_->CompactRange(family, std::nullopt, std::nullopt));
+    is_refused(db_->Flush(family));
+    is_refused(db_->WaitForBackgroundWork());
+    is_refused(db_->DropColumnFamily(*db_->FindColumnFamily("other")));
+    is_refused(db_->Refilter(family, {}).status());
+    is_refused(db_->Ingest({}, {}).status());
+    is_refused(db_->Close());
+    std::string value;
+    EXPECT_TRUE(db_->Get({}, family, "k100", &value).ok());
+  };
+  for (int i = 0; i < 300; i++) {
+    db_.Put(absl::StrCat("k", 100 + i), std::string(2000, static_cast<char>('a' + i % 26)));
+    if (i % 100 == 99) db_.Flush();
+  }
+  db_.CompactAll();
+  EXPECT_EQ(num_calls, 300);
+  filter_.on_call = nullptr;
+  db_.CompactAll();
+  EXPECT_TRUE(db_->DropColumnFamily(*db_->FindColumnFamily("other")).ok());
 }
 
 TEST_F(DbCompactionFilterTest, NeverSeesWhatASnapshotNeeds) {

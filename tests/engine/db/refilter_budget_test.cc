@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/db/refilter_database.h"
 #include "tests/support/verify_messages.h"
@@ -21,8 +22,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kKiB = 1024;
-// What a unit of these tables takes at most.
-constexpr uint64_t kUnit = 4 * kKiB;
+// What a unit of these tables takes at most: a cuckoo filter's, which has the whole plan in one.
+constexpr uint64_t kUnit = 8 * kKiB;
 
 Json Budget(DB& db) { return Json::parse(*db.GetProperty("winnow.filter-budget-json")); }
 Json Memory(DB& db) { return Json::parse(*db.GetProperty("winnow.memory-usage-json")); }
@@ -87,11 +88,10 @@ TEST(RefilterBudget, GivesUnitsToFiltersFromBeforeTheBudget) {
   EXPECT_EQ(Memory(*db)["filters"], Budget(*db)["resident_bytes"]);
   ExpectNumbers(db);
   EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  SetBudget(db, 1 << 20);
   const RefilterInfo again = RefilterOrFail(db, {});
   EXPECT_EQ(again.files_current, files);
   EXPECT_EQ(again.files_refiltered + again.bytes_read, 0u);
-
-  SetBudget(db, 1 << 20);
   EXPECT_EQ(Budget(*db)["resident_bytes"], all) << "units are read from filter files again";
   db.CloseDb();
   db.options().filter = "";
@@ -106,6 +106,90 @@ TEST(RefilterBudget, GivesUnitsToFiltersFromBeforeTheBudget) {
   EXPECT_EQ(RefilterOrFail(db, {}).files_refiltered, files);
   EXPECT_EQ(RefilterOrFail(db, {}).files_current, files);
   ExpectNumbers(db);
+}
+
+TEST(RefilterBudget, SizesFiltersForABudgetThatIsSmallerThanAUnitOfEach) {
+  constexpr uint64_t kMany = 200'000;
+  MemoryDb db(ManyTables(1 << 20));
+  FillNumbers(db, kMany);
+  db.Reopen();
+  const size_t files = FilesNamed(db, ".sst").size();
+  const uint64_t all = Budget(*db)["resident_bytes"];  // 20 bits a key, in two units
+  const uint64_t small = all / 6;
+  const absl::Status refused = db->SetOption("filter_memory_budget", absl::StrCat(small));
+  EXPECT_TRUE(absl::StrContains(refused.message(), "RefilterOptions::filter_memory_budget"))
+      << refused;
+  RefilterOptions options;
+  options.filter_memory_budget = small;
+  EXPECT_EQ(RefilterOrFail(db, options).files_refiltered, files);
+  EXPECT_EQ(RefilterOrFail(db, options).files_current, files);
+  SetBudget(db, small);
+  ExpectWithin(*db, 1 << 20);
+  EXPECT_LE(Budget(*db)["resident_bytes"], small);
+  for (const Json& row : Budget(*db)["levels"]) EXPECT_LT(row["expected_fpr"], 0.7) << row;
+  ExpectNumbers(db, kMany);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+
+  // And back: the tables' own filters are of the planned size again, and nothing is read.
+  SetBudget(db, 1 << 20);
+  const RefilterInfo back = RefilterOrFail(db, {});
+  EXPECT_EQ(back.files_restored, files);
+  EXPECT_EQ(back.bytes_read, 0u);
+  EXPECT_EQ(Budget(*db)["resident_bytes"], all);
+  ExpectNumbers(db, kMany);
+}
+
+// The smallest that works, as an error names it; 0: it names none.
+uint64_t LeastNamed(const absl::Status& refused) {
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  const std::string text(refused.message());
+  const std::string words = "the smallest that works is ";
+  const size_t at = text.find(words);
+  return at == std::string::npos ? 0 : std::stoull(text.substr(at + words.size()));
+}
+
+TEST(RefilterBudget, TooFewBytesAreRefusedWithTheFewestThatWork) {
+  constexpr uint64_t kMany = 400'000;
+  for (const char* const filter : {"blocked_bloom", "bloom", "ribbon"}) {
+    SCOPED_TRACE(filter);
+    MemoryDb db(ManyTables(2 << 20));
+    FillNumbers(db, kMany);
+    RefilterOptions options;
+    options.filter = filter;
+    options.filter_memory_budget = 80 * kKiB;
+    const uint64_t least = LeastNamed(db->Refilter(options).status());
+    ASSERT_GT(least, 80 * kKiB);
+    EXPECT_LT(least, 160 * kKiB) << "two bits a key, and what tables of 1,800 keys add";
+    EXPECT_EQ(*db->GetOption("filter"), "blocked_bloom") << "nothing has changed";
+    EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+    EXPECT_GT(LeastNamed(db->PlanFilters(1).status()), 80 * kKiB);
+    options.filter_memory_budget = least - 1;
+    EXPECT_EQ(LeastNamed(db->Refilter(options).status()), least);
+    options.filter_memory_budget = least;
+    RefilterOrFail(db, options);
+    SetBudget(db, least);
+    EXPECT_LE(Budget(*db)["resident_bytes"], least);
+    for (const Json& row : Budget(*db)["levels"]) EXPECT_LT(row["expected_fpr"], 0.7) << row;
+    ExpectNumbers(db, kMany);
+  }
+}
+
+TEST(RefilterBudget, LessThanAnyBudgetMayBeIsRefused) {
+  MemoryDb db(ManyTables(1 << 20));
+  FillNumbers(db, 1000);
+  RefilterOptions options;
+  options.filter_memory_budget = 1000;
+  EXPECT_EQ(LeastNamed(db->Refilter(options).status()), 64 * kKiB);
+  EXPECT_EQ(LeastNamed(db->PlanFilters(1000).status()), 64 * kKiB);
+}
+
+TEST(RefilterBudget, ABudgetToSizeByNeedsABudgetToKeep) {
+  MemoryDb db(ManyTables(0));
+  FillNumbers(db, 1000);
+  RefilterOptions options;
+  options.filter_memory_budget = 1 << 20;
+  const auto info = db->Refilter(options);
+  EXPECT_TRUE(absl::IsFailedPrecondition(info.status())) << info.status();
 }
 
 TEST(RefilterBudget, KeepsWithinTheBudgetWhileFiltersAreReplaced) {
@@ -123,7 +207,7 @@ TEST(RefilterBudget, KeepsWithinTheBudgetWhileFiltersAreReplaced) {
     EXPECT_EQ(FilesWith(*db, filter), files);
     ExpectNumbers(db);
     ExpectWithin(*db, kBudget);
-    EXPECT_GT(Budget(*db)["resident_bytes"], kBudget / 3);
+    EXPECT_GT(Budget(*db)["resident_bytes"], kBudget / 3) << Budget(*db);
     EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
   }
   EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>()) << "the tables' own, at the end";

@@ -99,6 +99,91 @@ TEST(RefilterDamage, AFilterFileOfAnotherTableIsNotAsked) {
   ExpectAllKeys(db);
 }
 
+// Whatever stands in the place of a filter file: its table is asked by its own filter, Verify names
+// the file, and a repair keeps the table.
+TEST(RefilterDamage, WhatIsNoFilterFileOfItsTableIsNamedAndRepaired) {
+  MemoryDb other(SmallFiles());
+  Fill(other);
+  RefilterOrFail(other, {.filter = kNewFilter});
+  const std::string foreign = BytesOf(other, ".flt").begin()->second;
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  RefilterOrFail(db, {.filter = kNewFilter});
+  db.CloseDb();
+  const auto filters = BytesOf(db, ".flt");
+  ASSERT_GE(filters.size(), 2u);
+  const std::string& name = filters.begin()->first;
+  const std::string path = absl::StrCat(MemoryDb::kPath, "/", name);
+  const auto before = BytesOf(db, "");
+  const struct {
+    const char* what;
+    std::string bytes;  // empty: it is missing
+  } kinds[] = {
+      {"another table's", std::next(filters.begin())->second},
+      {"another database's", foreign},
+      {"text", "a filter"},
+      {"a table", BytesOf(db, ".sst").begin()->second},
+      {"missing", ""},
+  };
+  for (const auto& kind : kinds) {
+    SCOPED_TRACE(kind.what);
+    for (const auto& [file, bytes] : before) {
+      if (file != "LOCK") Overwrite(db, file, bytes);
+    }
+    Overwrite(db, name, kind.bytes);
+    if (kind.bytes.empty()) {
+      ASSERT_TRUE(db.file_system().Remove(path).ok());
+    }
+    db.options().read_only = true;
+    db.Reopen();
+    EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 1u);
+    const auto problems = db->Verify();
+    ASSERT_TRUE(problems.ok()) << problems.status();
+    ASSERT_EQ(problems->size(), 1u);
+    EXPECT_EQ(problems->front().path, path);
+    EXPECT_TRUE(absl::IsDataLoss(problems->front().status)) << problems->front().status;
+    EXPECT_TRUE(absl::StrContains(problems->front().status.message(), name))
+        << problems->front().status;
+    EXPECT_EQ(FilesWith(*db, kNewFilter), filters.size() - 1);
+    EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), 1u);
+    ExpectAllKeys(db);
+    db.CloseDb();
+    db.options().read_only = false;
+    const auto repaired = RepairDatabase(db.options(), MemoryDb::kPath);
+    ASSERT_TRUE(repaired.ok()) << repaired.status();
+    db.Reopen();
+    ExpectAllKeys(db);
+    EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 0u);
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+    db.CloseDb();
+    for (const std::string& left : FilesNamed(db, "")) {
+      if (left != "LOCK" && !before.contains(left)) {
+        ASSERT_TRUE(db.file_system().Remove(absl::StrCat(MemoryDb::kPath, "/", left)).ok());
+      }
+    }
+  }
+}
+
+// Named by no manifest, it is nobody's: removed as what a crash has left.
+TEST(RefilterDamage, AFilterFileThatNobodyNamesIsRemoved) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  RefilterOrFail(db, {.filter = kNewFilter});
+  db.CloseDb();
+  const auto filters = BytesOf(db, ".flt");
+  Overwrite(db, "000007.flt", filters.begin()->second);
+  Overwrite(db, "999999.flt", "a filter");
+  db.options().read_only = true;
+  db.Reopen();
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  db.options().read_only = false;
+  db.Reopen();
+  EXPECT_EQ(BytesOf(db, ".flt"), filters);
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 0u);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  ExpectAllKeys(db);
+}
+
 TEST(RefilterDamage, CheckpointsAndBackupsHaveTheFilterFiles) {
   MemoryDb db(SmallFiles());
   Fill(db);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/db/refilter_database.h"
 #include "tests/support/verify_messages.h"
@@ -272,6 +273,48 @@ TEST(Refilter, GoesOnWithTheFilterThatIsSetMeanwhile) {
   EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
 }
 
+// Calls for one family have their turns, and Close waits for all: neither may be asked for from
+// within, nor after a way round.
+TEST(Refilter, ACallbackMayCallTheDatabaseButNotWaitForItself) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  ColumnFamily* const family = db->DefaultColumnFamily();
+  const auto other = db->CreateColumnFamily(ColumnFamilyOptions(), "other");
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(db->Put({}, *other, "key", "value").ok());
+  ASSERT_TRUE(db->Flush(*other).ok());
+  bool asked_within = false;
+  bool asked = false;
+  const auto ask_within = [&](const RefilterInfo&) {
+    asked_within = true;
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter(family, {}).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter(*other, {}).status()));
+    return true;
+  };
+  RefilterOptions options;
+  options.filter = kNewFilter;
+  options.on_progress = [&](const RefilterInfo&) {
+    if (asked) return true;
+    asked = true;
+    const absl::Status again = db->Refilter(family, {.filter = "cuckoo:12"}).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Close()));
+    const auto of_other = db->Refilter(*other, {.filter = kNewFilter, .on_progress = ask_within});
+    EXPECT_TRUE(of_other.ok()) << of_other.status();
+    EXPECT_TRUE(db->Flush(family).ok());
+    EXPECT_TRUE(db->CompactRange(*other, std::nullopt, std::nullopt).ok());
+    EXPECT_TRUE(db->Put({}, "new", "value").ok());
+    return true;
+  };
+  RefilterOrFail(db, options);
+  EXPECT_TRUE(asked && asked_within);
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), kNewFilter) << "of what is refused nothing happens";
+  // And once it has ended all is as before.
+  RefilterOrFail(db, {.filter = "cuckoo:12"});
+  ExpectAllKeys(db, 1);
+  db.Reopen();
+}
+
 TEST(Refilter, RefusesWhatCannotBe) {
   MemoryDb db(SmallFiles());
   Fill(db);
@@ -289,6 +332,73 @@ TEST(Refilter, RefusesWhatCannotBe) {
   EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter({.filter = kNewFilter}).status()));
   ASSERT_TRUE(db->Close().ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter({.filter = kNewFilter}).status()));
+}
+
+// They are part of the tables, which stay as they are.
+TEST(Refilter, RefusesARangeFilterThatTablesLack) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  const size_t files = FilesNamed(db, ".sst").size();
+  for (const char* filter : {"ribbon:0.1%+range:12", "none+range:8"}) {
+    const absl::Status refused = db->Refilter({.filter = filter}).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_TRUE(absl::StrContains(refused.message(), absl::StrCat(files, " of ", files, " tables")))
+        << refused;
+    EXPECT_TRUE(absl::StrContains(refused.message(), "compact")) << refused;
+  }
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), "blocked_bloom:10");
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), files);
+
+  // As the message says.
+  ASSERT_TRUE(db->SetFilter("blocked_bloom:10+range:12", "").ok());
+  // Until then the settings are of tables to come: nothing is to be done for those that are there.
+  EXPECT_EQ(RefilterOrFail(db, {}).files_current, files);
+  db.CompactAll();
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Refilter({.filter = "ribbon:0.1%+range:13"}).status()));
+  RefilterOrFail(db, {.filter = "ribbon:0.1%+range:12"});
+  EXPECT_EQ(FilesWith(*db, "ribbon:0.1%+range:12"), FilesNamed(db, ".sst").size());
+  ExpectAllKeys(db);
+}
+
+TEST(Refilter, LeavesRangeFiltersAsTheyAre) {
+  Options options = SmallFiles();
+  options.filter = "blocked_bloom:10+range:12";
+  MemoryDb db(options);
+  Fill(db);
+  db.CompactAll();
+  const size_t files = FilesNamed(db, ".sst").size();
+  const auto range_questions = [&] {
+    for (const FilterStatistics& row : db->GetStatistics().filters) {
+      if (row.kind == "range") return row.rejected + row.false_positive;
+    }
+    return uint64_t{0};
+  };
+  for (int pass = 0; pass < 2; pass++) {
+    EXPECT_EQ(RefilterOrFail(db, {.filter = kNewFilter}).files_refiltered, pass == 0 ? files : 0);
+    // What a file is said to have is what it has.
+    EXPECT_EQ(FilesWith(*db, absl::StrCat(kNewFilter, "+range:12")), files);
+    const uint64_t asked = range_questions();
+    const auto explained = db->ExplainRange(KeyAt(11), KeyAt(11) + "x");
+    ASSERT_TRUE(explained.ok()) << explained.status();
+    EXPECT_EQ(explained->steps.back().filter, "range:12");
+    ReadOptions read;
+    read.lower_bound = KeyAt(11);
+    read.upper_bound = KeyAt(11) + "x";
+    auto nothing = db->NewIterator(read);
+    nothing->SeekToFirst();
+    EXPECT_FALSE(nothing->Valid());
+    nothing.reset();
+    EXPECT_GT(range_questions(), asked);
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+    ExpectAllKeys(db);
+    db.options().filter = "";
+    db.Reopen();
+  }
+  // The setting names none any more, and tables to come have none.
+  RefilterOrFail(db, {.filter = "blocked_bloom:10"});
+  EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+  db.CompactAll();
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), FilesNamed(db, ".sst").size());
 }
 
 TEST(Refilter, FiltersInTheCacheAreReplacedThere) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -24,6 +25,23 @@ TEST(UnitSplit, HalvesOfThePlanAndOneMoreForWhatIsAskedMore) {
   EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 10), ElementsAre(5, 5, 5));
   EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 16), ElementsAre(8, 8));
   EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 2), ElementsAre(2));
+}
+
+TEST(UnitSplit, UnitsThatMakeUpThePlanErrHardlyMoreThanOneOfTheirBits) {
+  for (const filter::FilterSpec& spec : filter::BuildableSpecs()) {
+    const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(spec);
+    for (double bits = kLeastPlannedBits; bits <= kMostPlannedBits; bits += 0.5) {
+      const double whole =
+          filter::ExpectedFpr(spec, std::clamp(bits, allowed.min, allowed.max), 1'000'000);
+      EXPECT_LE(PlannedFpr(spec, bits, 1'000'000), 1.125 * whole)
+          << filter::ToString(spec) << ", " << bits << " bits";
+    }
+  }
+}
+
+TEST(UnitSplit, KindsThatLoseBySplittingHaveThePlanInOneUnit) {
+  EXPECT_THAT(SplitIntoUnits(Spec("cuckoo"), 12), ElementsAre(12, 6));
+  EXPECT_THAT(SplitIntoUnits(Spec("cuckoo"), 16), ElementsAre(16));
 }
 
 TEST(UnitSplit, NoUnitIsSmallerThanItsKindAllows) {

@@ -274,6 +274,44 @@ TEST(FilterUnits, AFileThatHasLostItsEndIsDamagedAndNotTriedForEver) {
   EXPECT_TRUE(units.MayContain(filter::HashKey(KeyAt(0), kSeed)));
 }
 
+// Which no sum of anything shows, nor any unit that is in memory.
+TEST(FilterUnits, VerifyAsksEachUnitWhetherItIsInMemoryOrNot) {
+  constexpr int kForgotten = 1000;
+  const std::string table_bytes = BuildTable(Keys(), With("blocked_bloom:10")).bytes;
+  const std::string sound = FilterFileOf("bloom", {5, 5});
+  const FilterFileHeader header = (*OpenFilterFile(sound))->header();
+  auto builder = *filter::FilterBuilder::Create(Spec("bloom"), kSeed);
+  builder->set_unit_bits({5, 5});
+  for (int i = 0; i < kNumKeys; i += 2) {
+    builder->Add(filter::HashKey(i == kForgotten ? "another" : KeyAt(i), kSeed));
+  }
+  const filter::BuiltFilter forgets = builder->Finish();
+  for (size_t unit = 0; unit < 2; unit++) {
+    // Its bytes and its entry in the list from the filter that lacks the key.
+    FilterFileHeader mixed = header;
+    mixed.units[unit] = forgets.units[unit];
+    ASSERT_EQ(mixed.units[unit].bytes, header.units[unit].bytes);
+    const uint64_t at = filter::kFilterBlockHeaderBytes + (unit == 0 ? 0 : header.units[0].bytes);
+    filter::BuiltFilter built;
+    built.block = sound.substr(header.header_bytes(), header.filter_bytes);
+    built.block.replace(at, mixed.units[unit].bytes, forgets.block, at, mixed.units[unit].bytes);
+    built.num_keys = kNumKeys / 2;
+    const auto files = NewMemoryFileSystem();
+    auto file = *files->Create("/f", {});
+    ASSERT_TRUE(WriteFilterFile(built, &mixed, file.get()).ok());
+    const std::string bytes = *ReadFile(*files, "/f", 1 << 20);
+    FilterLedger ledger(kScant);
+    TakeAllRoom(&ledger);
+    const auto table = OpenWith(&ledger, table_bytes, *OpenFilterFile(bytes));
+    ASSERT_EQ(table->filter_units()->num_resident(), 0u);
+    EXPECT_TRUE((*OpenFilterFile(bytes))->Verify().empty());
+    const std::vector<SstableProblem> problems = table->Verify();
+    ASSERT_EQ(problems.size(), 1u) << unit;
+    EXPECT_NE(problems[0].reason.find(KeyAt(kForgotten)), std::string::npos) << problems[0].reason;
+    EXPECT_NE(problems[0].reason.find("the filter denies it"), std::string::npos);
+  }
+}
+
 // Found when it is opened, the state says so, and callers go back to the table's own filter.
 TEST(FilterUnits, DamageThatIsFoundAtOnceIsInTheState) {
   const std::string table_bytes = BuildTable(Keys(), With("blocked_bloom:10")).bytes;

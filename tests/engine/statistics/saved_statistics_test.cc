@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "absl/status/status.h"
+#include "engine/base/checksum.h"
+#include "engine/base/coding.h"
 #include "engine/version/file_names.h"
 #include "winnow/memory_file_system.h"
 
@@ -38,6 +40,7 @@ SavedStatistics Saved() {
   static_cast<CountedStatistics&>(saved.in_all) = Counted(12, 300);
   saved.in_all.openings = 3;
   saved.in_all.since_unix_seconds = 1700000000;
+  saved.filter_budget_json = R"({"budget_bytes":65536})";
   return saved;
 }
 
@@ -61,6 +64,7 @@ TEST(SavedStatistics, ComeBackAsTheyWere) {
   EXPECT_EQ(row.checked, 303u);
   EXPECT_EQ(row.eligible, 307u);
   EXPECT_EQ(row.promised_fpr, 0.01);
+  EXPECT_EQ(read->filter_budget_json, R"({"budget_bytes":65536})");
 }
 
 TEST(SavedStatistics, AnyByteThatIsChangedOrMissingIsDataLoss) {
@@ -72,6 +76,15 @@ TEST(SavedStatistics, AnyByteThatIsChangedOrMissingIsDataLoss) {
     EXPECT_TRUE(absl::IsDataLoss(DecodeStatistics(changed).status())) << i;
   }
   EXPECT_TRUE(absl::IsDataLoss(DecodeStatistics(whole + "x").status()));
+}
+
+TEST(SavedStatistics, ThoseOfAnotherFormatVersionAreRefused) {
+  std::string bytes = EncodeStatistics(Saved());
+  bytes[8]++;
+  EncodeFixed64(bytes.data() + 12, Checksum(bytes.substr(20), static_cast<uint64_t>(bytes[8])));
+  const absl::Status status = DecodeStatistics(bytes).status();
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_NE(status.message().find("format version 3, not 2"), absl::string_view::npos) << status;
 }
 
 TEST(SavedStatistics, SumsKeepRowsOfDifferentFamiliesApart) {
@@ -97,7 +110,7 @@ class StatisticsSaverTest : public testing::Test {
     StatisticsSaver saver;
     const absl::Status opened = saver.Open(files_.get(), "/db", /*read_only=*/false);
     const CountedStatistics counted = Counted(gets, gets);
-    EXPECT_TRUE(saver.Save(counted, saver.InAll(counted), true, SteadyNow()).ok());
+    EXPECT_TRUE(saver.Save(counted, saver.InAll(counted), "", true, SteadyNow()).ok());
     return opened;
   }
 
@@ -142,12 +155,13 @@ TEST_F(StatisticsSaverTest, IsDueEveryMinuteAndWritesNothingWhereNothingWasCount
   const SteadyTime later = start + StatisticsSaver::kInterval;
   EXPECT_TRUE(saver.IsDue(later));
   const CountedStatistics nothing;
-  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), false, later).ok());
+  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, later).ok());
   EXPECT_TRUE(absl::IsNotFound(ReadSavedStatistics(*files_, "/db").status()));
   EXPECT_FALSE(saver.IsDue(later));
   const CountedStatistics some = Counted(1, 1);
-  ASSERT_TRUE(saver.Save(some, saver.InAll(some), false, later).ok());
+  ASSERT_TRUE(saver.Save(some, saver.InAll(some), "{}", false, later).ok());
   EXPECT_FALSE(ReadSavedStatistics(*files_, "/db")->is_closed);
+  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->filter_budget_json, "{}");
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+#include "engine/filter_memory/refilter_choice.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "engine/filter_memory/unit_split.h"
+
+namespace winnow {
+
+namespace {
+
+// A filter of few keys is as small as its kind allows, whatever is planned.
+constexpr double kSmallBytes = 1024;
+
+bool IsNear(double bits, double wanted, double num_keys) {
+  if (std::max(bits, wanted) * num_keys / 8 <= kSmallBytes) return true;
+  return bits <= kToleratedBits * wanted && wanted <= kToleratedBits * bits;
+}
+
+double BitsOf(const RefilterCandidate& candidate, size_t num_units) {
+  double bytes = 0;
+  for (size_t i = 0; i < num_units; i++) {
+    bytes += static_cast<double>(candidate.planned.steps[i].bytes);
+  }
+  return bytes * 8 / std::max(candidate.num_keys, 1.0);
+}
+
+// Units come and go: it is enough that some number of them is what is wanted.
+bool CanHave(const RefilterCandidate& candidate, double wanted) {
+  for (size_t i = 1; i <= candidate.planned.steps.size(); i++) {
+    if (IsNear(BitsOf(candidate, i), wanted, candidate.num_keys)) return true;
+  }
+  return false;
+}
+
+double FirstUnitBytes(const RefilterCandidate& candidate) {
+  const auto& steps = candidate.planned.steps;
+  return steps.empty() ? 0 : static_cast<double>(steps.front().bytes);
+}
+
+// What holds for all tables.
+struct Terms {
+  double value_of_byte = 0;
+  double horizon_seconds = 0;
+  double free_bytes = 0;  // beside a unit of each filter
+
+  bool IsRepaid(double reads_saved, double blocks) const {
+    return reads_saved * horizon_seconds > kRefilterRepaid * blocks;
+  }
+};
+
+bool IsWanted(const RefilterCandidate& candidate, double wanted) {
+  if (!candidate.may_change || candidate.num_keys <= 0) return false;
+  if (!candidate.has_other_kind && CanHave(candidate, wanted)) return false;
+  return candidate.tried_bits <= 0 || !IsNear(candidate.tried_bits, wanted, candidate.num_keys);
+}
+
+// Nothing: it would not be repaid, or there is no room for it.
+std::optional<RefilterChoice> Weigh(const RefilterCandidate& candidate, double wanted,
+                                    const Terms& terms) {
+  const PlannedFilter& now = candidate.planned;
+  const double bytes_for_bit = candidate.num_keys / 8;
+  const double rate_now = PassingShare(now, now.num_resident);
+  RefilterChoice choice;
+  choice.bits_in_memory = BitsOf(candidate, now.num_resident);
+  choice.bits_per_key = wanted;
+  const double price = terms.value_of_byte * (wanted - choice.bits_in_memory) * bytes_for_bit;
+  // Most are not even by a filter without errors, and what one errs takes long to compute.
+  if (!terms.IsRepaid(candidate.measured_lookups * rate_now - price, candidate.blocks_to_read)) {
+    return std::nullopt;
+  }
+  const std::vector<double> units = SplitIntoUnits(candidate.spec, wanted);
+  const double first_unit_more = units.front() * bytes_for_bit - FirstUnitBytes(candidate);
+  if (first_unit_more > std::max(0.0, terms.free_bytes)) return std::nullopt;
+  const double rate = PlannedFpr(candidate.spec, wanted, static_cast<uint64_t>(candidate.num_keys));
+  choice.reads_saved = candidate.measured_lookups * (rate_now - rate) - price;
+  const double written = std::accumulate(units.begin(), units.end(), 0.0) * bytes_for_bit;
+  choice.blocks = candidate.blocks_to_read + written / candidate.block_bytes;
+  if (!terms.IsRepaid(choice.reads_saved, choice.blocks)) return std::nullopt;
+  return choice;
+}
+
+}  // namespace
+
+std::optional<RefilterChoice> ChooseRefilter(std::span<const RefilterCandidate> candidates,
+                                             uint64_t budget_bytes, double horizon_seconds) {
+  std::vector<PlannedLevel> levels;
+  Terms terms;
+  terms.horizon_seconds = horizon_seconds;
+  terms.free_bytes = static_cast<double>(budget_bytes);
+  for (const RefilterCandidate& candidate : candidates) {
+    levels.push_back({candidate.spec, candidate.num_keys, candidate.planned.lookups});
+    terms.free_bytes -= FirstUnitBytes(candidate);
+  }
+  const BitsPlan plan = PlanBits(levels, budget_bytes);
+  terms.value_of_byte = plan.value_of_byte;
+  std::optional<RefilterChoice> best;
+  for (size_t i = 0; i < candidates.size(); i++) {
+    const double wanted = plan.bits_per_key[i];
+    if (!IsWanted(candidates[i], wanted)) continue;
+    std::optional<RefilterChoice> choice = Weigh(candidates[i], wanted, terms);
+    if (!choice.has_value()) continue;
+    choice->index = i;
+    const bool is_better = !best.has_value() ||
+                           choice->reads_saved / choice->blocks > best->reads_saved / best->blocks;
+    if (is_better) best = choice;
+  }
+  return best;
+}
+
+}  // namespace winnow
