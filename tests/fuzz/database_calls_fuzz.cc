@@ -4,11 +4,16 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
+#include "engine/db/option_checks.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/test_clock.h"
 #include "winnow/db.h"
+#include "winnow/ingest.h"
 #include "winnow/memory_file_system.h"
+#include "winnow/refilter.h"
+#include "winnow/transaction.h"
 
 namespace {
 
@@ -17,7 +22,8 @@ using Contents = std::map<std::string, std::string>;
 
 // Bounds for one input, so that none is slow.
 constexpr int kMaxCalls = 150;
-constexpr int kMaxSlowCalls = 12;  // flushes, compactions, reopenings, new families
+// Flushes, compactions, ingestions, refilterings, reopenings, new families.
+constexpr int kMaxSlowCalls = 12;
 constexpr size_t kMaxSnapshots = 4;
 constexpr size_t kMaxFamilies = 3;
 constexpr uint64_t kTtlSeconds = 100;
@@ -94,7 +100,9 @@ class Session {
     options_.block_cache_bytes = bytes.Below(2) == 0 ? 0 : size_t{64} << 10;
     options_.compression =
         bytes.Below(2) == 0 ? winnow::Compression::kNone : winnow::Compression::kLz4;
-    options_.filter = kFilters[bytes.Below(std::size(kFilters))];
+    options_.filter_memory_budget = bytes.Below(2) == 0 ? 0 : uint64_t{64} << 10;
+    options_.row_cache_bytes = bytes.Below(2) == 0 ? 0 : size_t{64} << 10;
+    options_.filter = AnyFilter(bytes);
     options_.filter_key = kFilterKeys[bytes.Below(std::size(kFilterKeys))];
     options_.level0_compaction_trigger = static_cast<int>(1 + bytes.Below(3));
     options_.clock = &clock_;
@@ -112,8 +120,8 @@ class Session {
   }
 
   void Call(Bytes& bytes) {
-    const size_t call = bytes.Below(19);
-    if (call >= 12 && ++slow_calls_ > kMaxSlowCalls) return;
+    const size_t call = bytes.Below(23);
+    if (call >= 14 && ++slow_calls_ > kMaxSlowCalls) return;
     switch (call) {
       case 0:
       case 1:
@@ -139,16 +147,24 @@ class Session {
       case 11:
         return SetFilter(bytes);
       case 12:
+        return DeleteRange(bytes);
       case 13:
-        return Succeeds(db_->Flush(Family(bytes)), "a flush");
+        return Transact(bytes);
       case 14:
-        return Compact(bytes);
       case 15:
-        return Reopen();
+        return Succeeds(db_->Flush(Family(bytes)), "a flush");
       case 16:
-        return CreateFamily(bytes);
+        return Compact(bytes);
       case 17:
+        return Reopen();
+      case 18:
+        return CreateFamily(bytes);
+      case 19:
         return LetExpire();
+      case 20:
+        return Ingest(bytes);
+      case 21:
+        return Refilter(bytes);
       default:
         return DropFamily(bytes);
     }
@@ -175,6 +191,11 @@ class Session {
     auto opened = winnow::DB::Open(options_, "/db");
     Require(opened.ok(), "the database opens");
     db_ = *std::move(opened);
+  }
+  // Under a budget without its amount.
+  std::string AnyFilter(Bytes& bytes) const {
+    const char* const filter = kFilters[bytes.Below(std::size(kFilters))];
+    return options_.filter_memory_budget == 0 ? filter : winnow::FilterWithoutAmount(filter);
   }
   winnow::ColumnFamily* Family(Bytes& bytes) {
     const auto families = db_->ColumnFamilies();
@@ -217,15 +238,97 @@ class Session {
     Succeeds(db_->Delete({}, family, key), "a delete");
     ModelOf(family).erase(key);
   }
+  static void EraseRange(Contents* contents, const std::string& begin, const std::string& end) {
+    contents->erase(contents->lower_bound(begin), contents->lower_bound(end));
+  }
+  void DeleteRange(Bytes& bytes) {
+    winnow::ColumnFamily* const family = Family(bytes);
+    const std::string& begin = AnyKey(bytes);
+    const std::string& end = AnyKey(bytes);
+    const absl::Status deleted = db_->DeleteRange({}, family, begin, end);
+    if (end < begin)
+      return Require(absl::IsInvalidArgument(deleted), "no range ends before it begins");
+    Succeeds(deleted, "a range deletion");
+    EraseRange(&ModelOf(family), begin, end);
+  }
+  // Of puts, deletions and, where they may be, operands.
+  template <typename Writer>
+  absl::Status WriteTo(Writer& writer, Bytes& bytes, const std::string& key, Contents* contents) {
+    const size_t kind = bytes.Below(4);
+    if (kind == 0) {
+      contents->erase(key);
+      return writer.Delete(key);
+    }
+    if (kind == 1 && options_.merge_operator != nullptr) {
+      (*contents)[key] += "t";
+      return writer.Merge(key, "t");
+    }
+    const std::string value = AnyValue(bytes);
+    (*contents)[key] = value;
+    return writer.Put(key, value);
+  }
+  // In the default family.
+  void Transact(Bytes& bytes) {
+    winnow::TransactionOptions how;
+    if (bytes.Below(2) == 0) how.mode = winnow::TransactionOptions::Mode::kPessimistic;
+    const auto begun = db_->BeginTransaction(how);
+    Require(begun.ok(), "a transaction begins");
+    Contents seen = model_.at("default");
+    for (size_t left = bytes.Below(6); left > 0; left--) {
+      const std::string& key = AnyKey(bytes);
+      Succeeds(WriteTo(**begun, bytes, key, &seen), "a transaction's write");
+      if (bytes.Below(4) == 0) {
+        const std::string& end = AnyKey(bytes);
+        const absl::Status deleted = (*begun)->DeleteRange(key, end);
+        Require(deleted.ok() == (key <= end), "a transaction's range deletion");
+        if (deleted.ok()) EraseRange(&seen, key, end);
+      }
+      std::string value;
+      const std::string& asked = AnyKey(bytes);
+      const absl::Status got = (*begun)->Get({}, asked, &value);
+      CheckGot(got, value, seen, asked);
+    }
+    if (bytes.Below(4) == 0) return Succeeds((*begun)->Rollback(), "a rollback");
+    Succeeds((*begun)->Commit(), "a commit");
+    model_.at("default") = std::move(seen);
+  }
+  void Ingest(Bytes& bytes) {
+    winnow::ColumnFamily* const family = Family(bytes);
+    files_->Remove("/table").IgnoreError();  // of a copy before
+    const auto writer = db_->NewSstWriter(family, "/table");
+    Require(writer.ok(), "a writer of tables");
+    Contents& contents = ModelOf(family);
+    std::set<std::string> keys;
+    for (size_t left = 1 + bytes.Below(6); left > 0; left--) keys.insert(AnyKey(bytes));
+    for (const std::string& key : keys) {
+      Succeeds(WriteTo(**writer, bytes, key, &contents), "an entry of a table");
+    }
+    Succeeds((*writer)->Finish().status(), "a table");
+    winnow::IngestOptions how;
+    how.move = bytes.Below(2) == 0;
+    Succeeds(db_->Ingest({{"/table", family}}, how).status(), "an ingestion");
+  }
+  void Refilter(Bytes& bytes) {
+    winnow::ColumnFamily* const family = Family(bytes);
+    winnow::RefilterOptions how;
+    how.filter = AnyFilter(bytes);
+    how.filter_key = kFilterKeys[bytes.Below(std::size(kFilterKeys))];
+    Succeeds(db_->Refilter(family, how).status(), "other filters");
+  }
   void WriteBatch(Bytes& bytes) {
     winnow::WriteBatch batch;
     for (size_t left = bytes.Below(6); left > 0; left--) {
       winnow::ColumnFamily* const family = Family(bytes);
       const std::string& key = AnyKey(bytes);
-      const size_t kind = bytes.Below(4);
+      const size_t kind = bytes.Below(5);
       if (kind == 0) {
         batch.Delete(family, key);
         ModelOf(family).erase(key);
+      } else if (kind == 4) {
+        const std::string& end = AnyKey(bytes);
+        if (end < key) continue;
+        batch.DeleteRange(family, key, end);
+        EraseRange(&ModelOf(family), key, end);
       } else if (kind == 1 && options_.merge_operator != nullptr) {
         batch.Merge(family, key, "+");
         ModelOf(family)[key] += "+";
@@ -382,7 +485,7 @@ class Session {
 
   void SetFilter(Bytes& bytes) {
     winnow::ColumnFamily* const family = Family(bytes);
-    const char* const filter = kFilters[bytes.Below(std::size(kFilters))];
+    const std::string filter = AnyFilter(bytes);
     const char* const filter_key = kFilterKeys[bytes.Below(std::size(kFilterKeys))];
     Succeeds(db_->SetFilter(family, filter, filter_key), "another filter");
     const winnow::OptionSetting setting = kSettings[bytes.Below(std::size(kSettings))];
@@ -409,7 +512,7 @@ class Session {
   void CreateFamily(Bytes& bytes) {
     if (model_.size() > kMaxFamilies) return;
     winnow::ColumnFamilyOptions options = options_;
-    options.filter = kFilters[bytes.Below(std::size(kFilters))];
+    options.filter = AnyFilter(bytes);
     const std::string name = "family" + std::to_string(families_made_++);
     Require(db_->CreateColumnFamily(options, name).ok(), "a column family is made");
     model_[name];

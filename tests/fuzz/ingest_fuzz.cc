@@ -1,7 +1,6 @@
 // Any bytes as a table to ingest, as they are and with right checksums: refused with a reason, or
 // read as the database's own.
 
-#include "engine/base/missing_merge_operator.h"
 #include "engine/db/sst_writer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/reseal.h"
@@ -14,6 +13,11 @@ using winnow::fuzz::Require;
 
 constexpr char kPath[] = "/table.sst";
 
+const std::shared_ptr<const winnow::MergeOperator>& Append() {
+  static const auto& append = *new auto(*winnow::ParseMergeOperator("append:"));
+  return append;
+}
+
 std::string BuildTable(int keys, const char* filter) {
   const auto files = winnow::NewMemoryFileSystem();
   winnow::SstableBuilderOptions options;
@@ -22,12 +26,12 @@ std::string BuildTable(int keys, const char* filter) {
   options.restart_interval = 4;
   options.hash_seed = 7;
   options.file_id = 0x5eed;
-  auto writer =
-      *winnow::CreateSstWriter(options, winnow::MissingMergeOperator(""), kPath, files.get());
+  auto writer = *winnow::CreateSstWriter(options, Append(), kPath, files.get());
   for (int i = 0; i < keys; i++) {
     const std::string key = "key" + std::to_string(1000 + i);
-    const absl::Status added =
-        i % 5 == 0 ? writer->Delete(key) : writer->Put(key, std::string(20, 'v'));
+    const absl::Status added = i % 5 == 0   ? writer->Delete(key)
+                               : i % 5 == 1 ? writer->Merge(key, "operand")
+                                            : writer->Put(key, std::string(20, 'v'));
     Require(added.ok(), "an entry is added");
   }
   Require(writer->Finish().ok(), "the table is finished");
@@ -41,6 +45,7 @@ void Use(const std::string& bytes, bool verify) {
   options.file_system = files.get();
   options.background_threads = 1;
   options.write_buffer_bytes = 64 << 10;
+  options.merge_operator = Append();
   auto opened = winnow::DB::Open(options, "/db");
   Require(opened.ok(), "an empty database opens");
   winnow::DB& db = **opened;
@@ -74,7 +79,8 @@ void Use(const std::string& bytes, bool verify) {
 }  // namespace
 
 std::vector<std::string> winnow::fuzz::Seeds() {
-  return {BuildTable(1, "none"), BuildTable(60, "blocked_bloom:10"), BuildTable(60, "cuckoo:12")};
+  return {BuildTable(1, "none"), BuildTable(60, "blocked_bloom:10"),
+          BuildTable(60, "cuckoo:12+range:8")};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

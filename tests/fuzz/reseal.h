@@ -11,6 +11,7 @@
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
 #include "engine/log/log_format.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/sstable/format.h"
 
 namespace winnow::fuzz {
@@ -56,6 +57,22 @@ inline std::string ResealTable(std::string bytes, std::vector<BlockHandle> block
   }
   EncodeFixed64(bytes.data() + footer, Checksum(std::string_view(bytes).substr(footer + kFileIdAt),
                                                 ChecksumSeed(kTableMagic, footer)));
+  return bytes;
+}
+
+// A filter file: its header, as long as that says it is.
+inline std::string ResealFilterFile(std::string bytes) {
+  // FORMAT.md, "Filter files".
+  constexpr uint64_t kMagic = 0x544c4946'4f4e4e57;
+  constexpr size_t kChecksumAt = 8;
+  constexpr size_t kCheckedFrom = 16;
+  constexpr size_t kHeaderBytesAt = 20;
+  if (bytes.size() < kMinFilterFileHeaderBytes) return bytes;
+  const uint32_t header_bytes = DecodeFixed32(bytes.data() + kHeaderBytesAt);
+  if (header_bytes < kCheckedFrom || header_bytes > bytes.size()) return bytes;
+  EncodeFixed64(bytes.data() + kChecksumAt,
+                Checksum(std::string_view(bytes).substr(kCheckedFrom, header_bytes - kCheckedFrom),
+                         ChecksumSeed(kMagic, 0)));
   return bytes;
 }
 

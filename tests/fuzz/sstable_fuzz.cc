@@ -1,6 +1,7 @@
 // Any bytes as an SSTable, as they are and with right checksums in the footer and the blocks that
 // it names: opened, asked, iterated both ways and verified.
 
+#include "engine/sstable/filter_ledger.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_reader.h"
@@ -15,10 +16,11 @@ using winnow::fuzz::Require;
 constexpr char kPath[] = "/000007.sst";
 
 std::string BuildTable(int keys, winnow::Compression compression, const char* filter,
-                       bool has_range_tombstones = false) {
+                       bool has_range_tombstones = false, std::vector<double> unit_bits = {}) {
   const auto files = winnow::NewMemoryFileSystem();
   winnow::SstableBuilderOptions options;
   options.filter_spec = *winnow::filter::ParseFilterSpec(filter);
+  options.filter_unit_bits = std::move(unit_bits);
   options.block_bytes = 256;
   options.restart_interval = 4;
   options.index_partition_threshold = 256;
@@ -30,6 +32,7 @@ std::string BuildTable(int keys, winnow::Compression compression, const char* fi
     std::string key;
     const winnow::EntryType type = i % 5 == 0   ? winnow::EntryType::kDelete
                                    : i % 5 == 1 ? winnow::EntryType::kPutWithTime
+                                   : i % 5 == 2 ? winnow::EntryType::kMerge
                                                 : winnow::EntryType::kPut;
     winnow::AppendInternalKey(&key, "key" + std::to_string(1000 + i), static_cast<uint64_t>(i) + 1,
                               type);
@@ -50,7 +53,10 @@ void Use(const std::string& bytes) {
     const auto file = *files->Create(kPath, {});
     Require(file->Append(bytes).ok() && file->Close().ok(), "the input is written");
   }
-  auto opened = winnow::SstableReader::Open({}, *files->OpenRandomAccess(kPath), kPath);
+  winnow::FilterLedger ledger(/*limit_bytes=*/0);
+  winnow::SstableReaderOptions options;
+  options.filter_ledger = &ledger;  // by which units are read
+  auto opened = winnow::SstableReader::Open(options, *files->OpenRandomAccess(kPath), kPath);
   if (!opened.ok()) return;
   const winnow::SstableReader& table = **opened;
   for (const char* key : {"", "key1000", "key1031", "key1031x", "key1059", "zzz"}) {
@@ -84,7 +90,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
           BuildTable(60, Compression::kNone, "none+range:6", /*has_range_tombstones=*/true),
           BuildTable(60, Compression::kNone, "blocked_bloom:10+range:20"),
           BuildTable(60, Compression::kLz4, "cuckoo:12"),
-          BuildTable(60, Compression::kZstd, "bloom:10"),
+          BuildTable(60, Compression::kZstd, "bloom", false, {5, 5}),
           BuildTable(60, Compression::kSnappy, "none")};
 }
 

@@ -24,6 +24,7 @@ winnow::SavedStatistics Example() {
   row.promised_fpr = 0.01;
   saved.in_all.filters = {row, row};
   saved.in_all.openings = 2;
+  saved.filter_budget_json = "{}";
   return saved;
 }
 

@@ -16,6 +16,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   family.merge_operator = "uint64_add";
   family.filter = "cuckoo:1%";
   family.filter_key = "prefix:4";
+  family.ttl_seconds = 3600;
   family.log_number = 5;
   family.options = {{"block_bytes", "8K"}, {"compaction", "fifo:1073741824"}};
   FileMetadata file;
@@ -27,6 +28,9 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   family.added.push_back({2, file});
   file.number = 7;
   file.global_sequence = 98;
+  file.num_range_deletions = 3;
+  file.write_times = {5, 1'000'000, 2'000'000};
+  file.filter_file = {8, 0x5678, 400};
   family.added.push_back({3, file});
   family.deleted.push_back({1, 4});
   edit.options = {{"max_log_bytes", "2M"}};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/db/option_checks.h"
 
 namespace winnow {
 
@@ -17,6 +18,14 @@ Options CrashOptions(FileSystem* file_system) {
   options.block_bytes = 512;
   options.block_cache_bytes = 0;
   options.merge_operator = *ParseMergeOperator("append:+");
+  return options;
+}
+
+Options CrashOptionsUnderBudget(FileSystem* file_system) {
+  Options options = CrashOptions(file_system);
+  options.filter_memory_budget = uint64_t{256} << 10;
+  options.optimize_filters_for_hits = true;
+  options.row_cache_bytes = size_t{64} << 10;
   return options;
 }
 
@@ -34,7 +43,11 @@ std::string DescribeSteps(std::span<const CrashStep> steps) {
 
 CrashWorkload::CrashWorkload(RecordingFileSystem* memory, FileSystem* file_system, uint64_t seed,
                              RecordingFileSystem::ErrorHook hook)
-    : memory_(memory), file_system_(file_system), random_(seed), hook_(std::move(hook)) {
+    : memory_(memory),
+      file_system_(file_system),
+      random_(seed),
+      hook_(std::move(hook)),
+      num_openings_(static_cast<int>(seed % 2)) {
   for (int i = 0; i < 24; i++) keys_.push_back(absl::StrCat("key", i));
   keys_.insert(keys_.end(), {"", "never written", "zzz"});
 }
@@ -58,7 +71,10 @@ std::optional<std::string> CrashWorkload::RandomValue() {
 }
 
 void CrashWorkload::Open() {
-  auto opened = DB::Open(CrashOptions(file_system_), kCrashDatabase);
+  is_under_budget_ = num_openings_++ % 2 == 1;
+  auto opened = DB::Open(
+      is_under_budget_ ? CrashOptionsUnderBudget(file_system_) : CrashOptions(file_system_),
+      kCrashDatabase);
   Note(opened.status());
   if (!opened.ok()) return;
   db_ = *std::move(opened);
@@ -137,17 +153,21 @@ void CrashWorkload::Transact(TransactionOptions::Mode mode, bool sync) {
   if (!transaction.ok() || !given_up.ok()) return;
   ColumnFamily* const family = db_->DefaultColumnFamily();
   const std::string value = absl::StrCat("committed ", num_writes_);
-  std::vector<Update> updates = {
-      {0, keys_[1], value}, {0, keys_[2], std::nullopt}, {0, keys_[3], value, true}};
+  std::vector<Update> updates = {{0, keys_[1], value},
+                                 {0, keys_[2], std::nullopt},
+                                 {0, keys_[3], value, true},
+                                 {0, keys_[20], std::nullopt, false, keys_[23]}};
   absl::Status status = (*transaction)->Put(family, keys_[1], value);
   status.Update((*transaction)->Delete(family, keys_[2]));
   status.Update((*transaction)->Merge(family, keys_[3], value));
+  status.Update((*transaction)->DeleteRange(family, keys_[20], keys_[23]));
   if (second_ != nullptr) {
     updates.push_back({second_->id(), keys_[1], value});
     status.Update((*transaction)->Put(second_, keys_[1], value));
   }
   status.Update((*transaction)->SetSavepoint());
   status.Update((*transaction)->Put(family, keys_[4], "never committed"));
+  status.Update((*transaction)->DeleteRange(family, "", "zzzz"));
   status.Update((*transaction)->RollbackToSavepoint());
   status.Update((*given_up)->Put(family, keys_[5], "never committed"));
   Note(status);
@@ -201,7 +221,7 @@ void CrashWorkload::IngestTables(bool move, std::string_view value) {
 void CrashWorkload::CreateSecondFamily(std::string_view filter) {
   if (db_ == nullptr) return;
   ColumnFamilyOptions options = CrashOptions(file_system_);
-  options.filter = filter;
+  options.filter = Fitting(filter);
   // Values with write times, none of which expires; merges are the default family's.
   options.ttl_seconds = kMaxTtlSeconds;
   options.merge_operator = nullptr;
@@ -232,19 +252,27 @@ void CrashWorkload::DropSecondFamily() {
   second_ = nullptr;
 }
 
+std::string CrashWorkload::Fitting(std::string_view filter) const {
+  return is_under_budget_ ? FilterWithoutAmount(filter) : std::string(filter);
+}
+
 void CrashWorkload::SetFilter(std::string_view filter) {
   if (db_ == nullptr) return;
-  Note(db_->SetFilter(filter, ""));
+  // With so large a limit fifo drops nothing.
+  static constexpr std::array<const char*, 4> kStyles = {"lazy_leveled", "tiered",
+                                                         "fifo:1099511627776", "leveled"};
+  Note(db_->SetFilter(Fitting(filter), ""));
   const OptionSetting settings[] = {{"block_bytes", filter == "none" ? "1K" : "512"},
-                                    {"compaction", filter == "none" ? "tiered" : "leveled"},
+                                    {"compaction", kStyles.at(random_() % kStyles.size())},
                                     {"max_log_bytes", filter == "none" ? "2M" : "1G"}};
   Note(db_->SetOptions(db_->DefaultColumnFamily(), settings));
 }
 
 void CrashWorkload::Refilter(std::string_view filter) {
   if (db_ == nullptr) return;
-  Note(db_->Refilter({.filter = std::string(filter)}).status());
-  if (second_ != nullptr) Note(db_->Refilter(second_, {.filter = std::string(filter)}).status());
+  const std::string fitting = Fitting(filter);
+  Note(db_->Refilter({.filter = fitting}).status());
+  if (second_ != nullptr) Note(db_->Refilter(second_, {.filter = fitting}).status());
 }
 
 void CrashWorkload::TakeSnapshot() {

@@ -19,6 +19,8 @@ namespace winnow {
 inline constexpr char kCrashDatabase[] = "/data/db";
 
 Options CrashOptions(FileSystem* file_system);
+// The same under a filter_memory_budget, with filters in units that come and go, and a row cache.
+Options CrashOptionsUnderBudget(FileSystem* file_system);
 
 // The public operations that short workloads are made of.
 enum class CrashStep {
@@ -54,7 +56,8 @@ struct CheckpointRecord {
 };
 
 // Runs once. Every call to the database, OK or not, enters the history; after a failure the
-// workload goes on, as a program that ignores errors would.
+// workload goes on, as a program that ignores errors would. Every second opening is under a budget,
+// the first one where the seed is odd.
 class CrashWorkload {
  public:
   // `file_system` is what the database uses: `memory` itself or something in front of it. Both must
@@ -105,6 +108,8 @@ class CrashWorkload {
   // A write that failed must not be seen before the database is opened again.
   void CheckNoFailedWriteIsSeen();
   void MakeCheckpoint();
+  // Without its amount where a budget decides that.
+  std::string Fitting(std::string_view filter) const;
   void SetFilter(std::string_view filter);
   void Refilter(std::string_view filter);
   void Flush(ColumnFamily* family);
@@ -132,6 +137,8 @@ class CrashWorkload {
   size_t steps_began_at_ = 0;
   int num_writes_ = 0;
   int num_tables_ = 0;
+  int num_openings_;
+  bool is_under_budget_ = false;
   size_t writes_when_opened_ = 0;
   bool write_failed_ = false;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,11 @@ namespace winnow {
 namespace {
 
 constexpr char kDirectory[] = "/db";
+constexpr char kWithTimes[] = "ribbon";
+constexpr char kWithFilterFile[] = "bloom";
+
+// Of entries and filters.
+enum class DamageKinds { kPlain, kUsual, kRich };
 
 void Apply(const std::vector<Update>& updates, Contents* contents) {
   for (const Update& update : updates) {
@@ -56,21 +62,37 @@ void IngestAndDeleteRange(DB& db, DamageDatabase* database) {
         &database->flushed);
 }
 
+// Tables that are written from here on have units, too.
+void RefilterInUnits(DB& db, DamageDatabase* database) {
+  ColumnFamily* const family = *db.FindColumnFamily(kWithFilterFile);
+  for (ColumnFamily* const settled : {db.DefaultColumnFamily(), family}) {
+    const OptionSetting settings[] = {{"filter_memory_budget", "1M"}, {"filter", "ribbon"}};
+    EXPECT_TRUE(db.SetOptions(settled, settings).ok());
+  }
+  EXPECT_EQ(db.Refilter(family, {})->files_refiltered, 1u);
+  const std::string table = *db.GetProperty(family, "winnow.sstables-json");
+  const uint64_t number =
+      std::strtoull(table.c_str() + table.find_first_of("0123456789"), nullptr, 10);
+  database->table_with_filter_file = absl::StrCat(absl::Dec(number, absl::kZeroPad6), ".sst");
+}
+
 // Each batch is recognised by keys of its own, and changes keys that others change as well.
-void WriteLog(DB& db, bool is_plain, DamageDatabase* database) {
+void WriteLog(DB& db, DamageKinds kinds, DamageDatabase* database) {
+  const bool is_plain = kinds == DamageKinds::kPlain;
   for (int i = 0; i < 12; i++) {
     std::vector<Update> updates;
     WriteBatch batch;
     for (ColumnFamily* family : db.ColumnFamilies()) {
       if (i % 3 != 0 && family->id() != 0) continue;
+      const size_t first = updates.size();
       updates.push_back({family->id(), absl::StrCat("logged", i), absl::StrCat("batch ", i)});
       updates.push_back({family->id(), "key7", absl::StrCat("batch ", i, " was here")});
       updates.push_back({family->id(), absl::StrCat("key", 10 + i), std::nullopt});
       if (!is_plain && i % 4 == 1) updates.back().end = absl::StrCat("key", 12 + i);
-      if (!is_plain) {
+      if (!is_plain && (kinds != DamageKinds::kRich || family->name() != kWithTimes)) {
         updates.push_back({family->id(), "key8", absl::StrCat("operand ", i), true});
       }
-      for (size_t j = updates.size() - (is_plain ? 3 : 4); j < updates.size(); j++) {
+      for (size_t j = first; j < updates.size(); j++) {
         if (updates[j].merges) {
           batch.Merge(family, updates[j].key, *updates[j].value);
         } else if (updates[j].end.has_value()) {
@@ -182,7 +204,7 @@ Options DamageOptions(FileSystem* file_system) {
 
 namespace {
 
-DamageDatabase Build(DatabaseEnd end, const std::vector<std::string>& filters, bool is_plain) {
+DamageDatabase Build(DatabaseEnd end, const std::vector<std::string>& filters, DamageKinds kinds) {
   DamageDatabase database;
   const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = *DB::Open(DamageOptions(memory.get()), kDirectory);
@@ -194,12 +216,17 @@ DamageDatabase Build(DatabaseEnd end, const std::vector<std::string>& filters, b
     options.compression = options.filter == "none" ? Compression::kNone : Compression::kLz4;
     const std::string name = options.filter.substr(0, options.filter.find(':'));
     if (name == "cuckoo" || name == "none") options.filter += "+range:8";
+    if (kinds == DamageKinds::kRich && name == kWithTimes) {
+      options.ttl_seconds = kMaxTtlSeconds;
+      options.merge_operator = nullptr;
+    }
     EXPECT_TRUE(db->CreateColumnFamily(options, name).ok());
   }
   for (ColumnFamily* family : db->ColumnFamilies()) FillFamily(*db, family, &database);
   for (ColumnFamily* family : db->ColumnFamilies()) EXPECT_TRUE(db->Flush(family).ok());
-  if (!is_plain) IngestAndDeleteRange(*db, &database);
-  WriteLog(*db, is_plain, &database);
+  if (kinds == DamageKinds::kRich) RefilterInUnits(*db, &database);
+  if (kinds != DamageKinds::kPlain) IngestAndDeleteRange(*db, &database);
+  WriteLog(*db, kinds, &database);
   if (end == DatabaseEnd::kClosed) {
     EXPECT_TRUE(db->Close().ok());
   }
@@ -214,11 +241,15 @@ DamageDatabase Build(DatabaseEnd end, const std::vector<std::string>& filters, b
 }  // namespace
 
 DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters) {
-  return Build(end, filters, /*is_plain=*/false);
+  return Build(end, filters, DamageKinds::kUsual);
+}
+
+DamageDatabase BuildRichDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters) {
+  return Build(end, filters, DamageKinds::kRich);
 }
 
 DamageDatabase BuildPlainDamageDatabase(DatabaseEnd end) {
-  return Build(end, {"bloom:10", "cuckoo:12", "none"}, /*is_plain=*/true);
+  return Build(end, {"bloom:10", "cuckoo:12", "none"}, DamageKinds::kPlain);
 }
 
 Files FilesOn(const RecordingFileSystem& disk) {

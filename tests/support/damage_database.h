@@ -23,6 +23,7 @@ struct DamageDatabase {
   Contents flushed;                         // what the SSTables hold
   std::vector<std::vector<Update>> logged;  // what the log adds, batch by batch
   std::vector<std::string> keys;            // all that exist, and some that do not
+  std::string table_with_filter_file;       // whose own filter is not asked; empty: there is none
 
   // What is there if the log lacks all batches from `end` on, or only batch `without`.
   Contents WithFirst(size_t end) const;
@@ -44,6 +45,9 @@ enum class DatabaseEnd { kKilled, kClosed };
 // ingested, one with a range deletion of keys of the first.
 DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters = {
                                                         "bloom:10", "cuckoo:12", "none"});
+// The same with, besides: write times of the values of "ribbon", which has no operands; a filter of
+// "bloom" that is in a file of its own, cut into units; and units in the last table of "default".
+DamageDatabase BuildRichDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters);
 // The same with puts and deletions of keys alone, and one table for "default": of what is ingested
 // no repair without a manifest knows when that was, and operands lack what they were for where a
 // table is lost.

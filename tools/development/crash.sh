@@ -17,9 +17,10 @@ ones are lost as a suffix only, batches are whole over all column families, dele
                random workloads, until N states have been reopened and compared (more, if there are
                more without any random one). In each the store is written to, compacted, and crashed
                once more; copies made by Checkpoint are opened as well.
-  --kills=N    real ones: a process that writes from several threads, with and without sync, is
-               killed with signal 9 at random moments; each write that it said was acknowledged
-               must be there.
+  --kills=N    real ones: a process that writes from several threads, with and without sync (batches
+               with merges and range deletions, transactions, tables that are ingested), is killed
+               with signal 9 at random moments; each write that it said was acknowledged must be
+               there.
   --errors     no crash: the reference workload once for each of its file operations and each way in
                which that may fail (I/O error, disk full, torn append, sync that drops the pages, no
                file descriptor; once, for a while, for ever), then a power failure
@@ -35,7 +36,7 @@ batches, ranges of deleted rows and bulk loads are there whole or not at all; th
 add 1 to counters --increments times (default 100000), which must all count.
 
   tools/dev crash --points=20000           about two minutes on two cores
-  tools/dev crash --kills=200              about a minute
+  tools/dev crash --kills=200              about a minute and a half
   tools/dev crash --errors                 about a minute
   tools/dev crash --points=20000 --seed=7  the same with other values and choices
 

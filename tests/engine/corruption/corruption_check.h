@@ -54,6 +54,8 @@ class CorruptionCheck {
   bool WasToldAndKept(const Question& question, DB& db) const;
   std::string WhyLossIsWrong(const Question& question, const std::vector<size_t>& lost,
                              const std::string& recovery) const;
+  // Of filters what is not read when their table is opened.
+  bool ChangesFramesAlone(const Question& question) const;
   bool Overlaps(const Question& question, size_t batch) const;
   const FilePart& PartAt(const std::string& file, uint64_t offset) const;
 

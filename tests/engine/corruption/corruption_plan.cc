@@ -8,7 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "engine/log/log_reader.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/sstable/sstable_reader.h"
+#include "winnow/filter/reader.h"
 
 namespace winnow {
 namespace {
@@ -17,12 +19,26 @@ using Kind = Corruption::Kind;
 
 constexpr uint64_t kPieceBytes = 512;
 
+// Of a filter block that is cut into units these alone are read: its header and its trailer are a
+// frame around them.
+void AddUnits(const std::string& name, uint64_t begin, uint64_t end, std::vector<FilePart>* parts) {
+  const uint64_t units = begin + filter::kFilterBlockHeaderBytes;
+  const uint64_t trailer = end - kBlockTrailerBytes;
+  parts->push_back({absl::StrCat(name, " frame"), begin, units});
+  parts->push_back({absl::StrCat(name, " units"), units, trailer});
+  parts->push_back({absl::StrCat(name, " frame"), trailer, end});
+}
+
 std::vector<FilePart> PartsOfTable(FileSystem& disk, const std::string& path, uint64_t size) {
   std::vector<FilePart> parts;
   auto file = disk.OpenRandomAccess(path);
   const auto reader = SstableReader::Open({}, *std::move(file), path);
   if (!reader.ok()) std::abort();
+  const bool has_units = !(*reader)->ReadProperties()->filter_units.empty();
   const absl::Status visited = (*reader)->ForEachBlock([&](const SstableBlockInfo& block) {
+    if (has_units && block.kind == BlockKind::kFilter) {
+      return AddUnits("SSTable filter", block.offset, block.offset + block.stored_bytes, &parts);
+    }
     parts.push_back({absl::StrCat("SSTable ", std::string(BlockKindName(block.kind))), block.offset,
                      block.offset + block.stored_bytes});
   });
@@ -43,6 +59,15 @@ std::vector<FilePart> PartsOfLog(FileSystem& disk, const std::string& path, uint
     parts.push_back({kind, offset, offset + kLogRecordHeaderBytes + payload.size()});
   }
   if (parts.back().end < size) parts.push_back({kind, parts.back().end, size});
+  return parts;
+}
+
+std::vector<FilePart> PartsOfFilterFile(FileSystem& disk, const std::string& path, uint64_t size) {
+  const auto file = FilterFile::Open(*disk.OpenRandomAccess(path), path, 0, 0);
+  if (!file.ok()) std::abort();
+  const uint64_t block = (*file)->header().filter_block().offset;
+  std::vector<FilePart> parts = {{"filter file header", 0, block}};
+  AddUnits("filter file", block, size, &parts);
   return parts;
 }
 
@@ -116,12 +141,14 @@ FileParts PartsOf(const Files& files) {
     const std::string path = absl::StrCat("/db/", name);
     if (IsTable(name)) {
       parts[name] = PartsOfTable(*disk, path, bytes.size());
+    } else if (absl::EndsWith(name, ".flt")) {
+      parts[name] = PartsOfFilterFile(*disk, path, bytes.size());
     } else if (absl::EndsWith(name, ".log")) {
       parts[name] = PartsOfLog(*disk, path, NumberIn(name), "write-ahead log", bytes.size());
     } else if (absl::StartsWith(name, "MANIFEST-")) {
       parts[name] = PartsOfLog(*disk, path, NumberIn(name), "manifest", bytes.size());
-    } else if (name == "CURRENT") {
-      parts[name] = {{"CURRENT", 0, bytes.size()}};
+    } else if (name == "CURRENT" || name == "STATISTICS") {
+      parts[name] = {{name, 0, bytes.size()}};
     }
   }
   return parts;

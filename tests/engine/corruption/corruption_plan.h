@@ -15,14 +15,14 @@ namespace winnow {
 
 // A stretch of a file that is something by itself.
 struct FilePart {
-  std::string name;  // "SSTable data block", "log record", "manifest", "CURRENT"
+  std::string name;  // "SSTable data block", "filter file", "manifest", "CURRENT"
   uint64_t begin = 0;
   uint64_t end = 0;
 };
 using FileParts = std::map<std::string, std::vector<FilePart>>;  // file -> its parts, ascending
 
-// The blocks of SSTables, the records of logs and manifests. Files of no meaning, LOCK for example,
-// have none.
+// The blocks of SSTables and filter files, the records of logs and manifests. Files of no meaning,
+// LOCK for example, have none.
 FileParts PartsOf(const Files& files);
 
 // One change to one file.

@@ -38,7 +38,9 @@ bool KillCampaign::StartWriter() {
   writer_ = fork();
   if (writer_ == 0) {
     dup2(ends[1], STDOUT_FILENO);
-    execl(program_.c_str(), program_.c_str(), database_.c_str(), static_cast<char*>(nullptr));
+    execl(program_.c_str(), program_.c_str(), database_.c_str(),
+          IsUnderBudget() ? "budget" : static_cast<const char*>(nullptr),
+          static_cast<char*>(nullptr));
     _exit(127);
   }
   close(ends[1]);
@@ -92,7 +94,7 @@ void KillCampaign::KillOnce() {
 
 void KillCampaign::CheckRows(int thread, uint64_t last,
                              const std::map<std::string, std::string>& found) {
-  for (uint64_t n = last > kKeptRows ? last - kKeptRows + 1 : 1; n <= last; n++) {
+  for (uint64_t n = FirstRow(last); n <= last; n++) {
     const auto row = found.find(RowKey(thread, n));
     if (row == found.end()) {
       // The newest batch holds its own number: without its row it is torn, not lost.
@@ -127,7 +129,15 @@ void KillCampaign::CheckFamily(DB& db, ColumnFamily* family, Numbers* last) {
     }
     last->at(static_cast<size_t>(thread)) = number;
     CheckRows(thread, number, found);
-    expected_rows += std::min(number, kKeptRows) + (number > 0 ? 1 : 0);
+    if (number == 0) continue;
+    expected_rows += 1 + number - FirstRow(number) + 1;
+    if (family != db.DefaultColumnFamily()) continue;
+    expected_rows++;
+    const auto sum = found.find(SumKey(thread));
+    if (sum == found.end() || sum->second != SumAfter(number)) {
+      Fail(&outcome_.torn_batches,
+           absl::StrCat(SumKey(thread), " is not the sum of ", number, " operands"));
+    }
   }
   if (found.size() > expected_rows) {
     Fail(&outcome_.resurrected_deletes,
@@ -136,7 +146,8 @@ void KillCampaign::CheckFamily(DB& db, ColumnFamily* family, Numbers* last) {
 }
 
 void KillCampaign::CheckDatabase() {
-  auto db = DB::Open(KillTestOptions(), database_);
+  // Under the budget after a process that had none, and the other way round.
+  auto db = DB::Open(IsUnderBudget() ? KillTestOptionsUnderBudget() : KillTestOptions(), database_);
   if (!db.ok()) {
     Fail(&outcome_.other, db.status().ToString());
     return;
@@ -156,6 +167,9 @@ void KillCampaign::CheckDatabase() {
     Fail(&outcome_.other, "the second column family is missing");
   }
   acknowledged_ = last;
+  if ((*db)->GetStatistics().Get(Ticker::kFiltersDamaged) > 0) {
+    Fail(&outcome_.other, "a filter is damaged");
+  }
   for (const std::string& problem : VerifyMessages(**db)) Fail(&outcome_.other, problem);
   const absl::Status closed = (*db)->Close();
   if (!closed.ok()) Fail(&outcome_.other, closed.ToString());

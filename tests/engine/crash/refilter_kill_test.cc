@@ -96,12 +96,13 @@ void SurvivesKills(uint64_t budget) {
   }
   const uint64_t seed = Seeds(1).front();
   std::mt19937_64 random(seed);
-  for (int kill_number = 0; kill_number < (LongTests() ? 100 : 10); kill_number++) {
+  const uint64_t num_kills = LongTests() ? 1000 : 100 / kFewerBy;
+  for (uint64_t kill_number = 0; kill_number < num_kills; kill_number++) {
     const uint64_t child_seed = random();
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) RefilterForEver(path, budget, child_seed);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10 + random() % 120));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + random() % 70));
     kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);

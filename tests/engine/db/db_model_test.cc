@@ -4,14 +4,21 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "engine/db/option_checks.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/db_model.h"
+#include "tests/support/test_clock.h"
 #include "tests/support/verify_messages.h"
+#include "winnow/ingest.h"
+#include "winnow/refilter.h"
+#include "winnow/transaction.h"
 
 namespace winnow {
 namespace {
@@ -34,6 +41,20 @@ class UncombinedAppend final : public MergeOperator {
   }
 };
 
+// A transaction's calls for one family.
+struct FamilyOfTransaction {
+  Transaction* transaction;
+  ColumnFamily* family;
+
+  absl::Status Put(std::string_view key, std::string_view value) {
+    return transaction->Put(family, key, value);
+  }
+  absl::Status Merge(std::string_view key, std::string_view operand) {
+    return transaction->Merge(family, key, operand);
+  }
+  absl::Status Delete(std::string_view key) { return transaction->Delete(family, key); }
+};
+
 struct ModelSnapshot {
   const Snapshot* snapshot;
   Families families;
@@ -45,18 +66,49 @@ struct HeldIterator {
   ModelFamily expected;
 };
 
-// One database, its model, and one seed's random choices.
+// After it nothing is left of what was written before.
+constexpr uint64_t kModelTtlSeconds = 100;
+
+// What may be set while the database is open, in the form in which it is given back. With so large
+// a limit fifo drops nothing.
+constexpr OptionSetting kModelSettings[] = {{"filter_memory_budget", "64K"},
+                                            {"filter_memory_budget", "0"},
+                                            {"compaction", "tiered"},
+                                            {"compaction", "lazy_leveled"},
+                                            {"compaction", "leveled"},
+                                            {"compaction", "fifo:1099511627776"},
+                                            {"row_cache_bytes", "64K"},
+                                            {"row_cache_bytes", "0"},
+                                            {"background_threads", "1"},
+                                            {"background_threads", "4"},
+                                            {"block_bytes", "256"},
+                                            {"block_bytes", "16K"},
+                                            {"db_write_buffer_bytes", "1M"},
+                                            {"db_write_buffer_bytes", "0"},
+                                            {"verify_compaction_checksums", "true"}};
+
+// One database, its model, and one seed's random choices. In every fourth all data expires, and
+// nothing is merged.
 class ModelRun {
  public:
   ModelRun(uint64_t seed, FileSystem* file_system, std::string path, const Comparator* comparator)
-      : random_(seed), keys_(&random_), path_(std::move(path)) {
+      : random_(seed), keys_(&random_), path_(std::move(path)), expires_(seed % 4 == 1) {
     options_.file_system = file_system;
     options_.comparator = comparator;
     options_.background_threads = static_cast<int>(1 + keys_.Below(3));
     options_.block_cache_bytes = keys_.Below(2) == 0 ? 0 : 1 << 20;
-    ChooseFamilyOptions(random_, &options_);
-    options_.merge_operator = std::make_shared<UncombinedAppend>();
-    if (seed % 3 != 0) options_.merge_operator = *ParseMergeOperator("append:+");
+    options_.row_cache_bytes = keys_.Below(2) == 0 ? 0 : 64 << 10;
+    options_.filter_memory_budget = keys_.Below(3) == 0 ? 64 << 10 : 0;
+    options_.optimize_filters_for_hits = keys_.Below(3) == 0;
+    options_.clock = &clock_;
+    ChooseOptions(&options_);
+    if (expires_) {
+      options_.ttl_seconds = kModelTtlSeconds;
+    } else if (seed % 3 == 0) {
+      options_.merge_operator = std::make_shared<UncombinedAppend>();
+    } else {
+      options_.merge_operator = *ParseMergeOperator("append:+");
+    }
     model_.emplace("default", ModelFamily(ModelOrder{comparator}));
     db_ = OpenOrFail(options_, path_);
   }
@@ -79,7 +131,10 @@ class ModelRun {
     if (choice < 375) return DeleteRange();
     if (choice < 440) return Merge();
     if (choice < 470) return WriteBatchOfMany();
-    if (choice < 620) return CheckKey(keys_.Any());
+    if (choice < 590) return CheckKey(keys_.Any());
+    if (choice < 600) return Ingest();
+    if (choice < 616) return Transact();
+    if (choice < 620) return LetExpire();
     if (choice < 680) return CheckMultiGet();
     if (choice < 800) return WalkIterator();
     if (choice < 850) return WalkHeldIterator();
@@ -88,7 +143,8 @@ class ModelRun {
     if (choice < 935) return CheckSnapshot();
     if (choice < 955) return Flush();
     if (choice < 963) return Compact();
-    if (choice < 975) return ChangeFilter();
+    if (choice < 967) return ChangeFilter();
+    if (choice < 975) return ChangeOption();
     if (choice < 983) return CreateOrDropFamily();
     if (choice < 988) return Reopen();
     if (choice < 992) return CheckEverything();
@@ -109,6 +165,11 @@ class ModelRun {
   static void ExpectOk(const absl::Status& status) {
     EXPECT_TRUE(status.ok()) << status.ToString();
   }
+  // Under a budget a filter's amount is not to be given.
+  void ChooseOptions(ColumnFamilyOptions* options) {
+    ChooseFamilyOptions(random_, options);
+    if (options_.filter_memory_budget != 0) options->filter = FilterWithoutAmount(options->filter);
+  }
 
   // --- Writing ---
   void Put() {
@@ -128,18 +189,18 @@ class ModelRun {
     ExpectOk(db_->Delete(WriteOptions(), Handle(family), key));
     model_.at(family).erase(key);
   }
-  void MergeInModel(const std::string& family, const std::string& key, const std::string& operand) {
-    ModelFamily& model = model_.at(family);
-    const auto existing = model.find(key);
-    PutInModel(&model, key, existing == model.end() ? operand : existing->second + "+" + operand);
+  static void MergeInModel(ModelFamily* model, const std::string& key, const std::string& operand) {
+    const auto existing = model->find(key);
+    PutInModel(model, key, existing == model->end() ? operand : existing->second + "+" + operand);
   }
   void Merge() {
+    if (expires_) return;
     const std::string family = AnyFamily();
     const std::string key = keys_.Any();
     for (uint64_t left = keys_.Below(20) == 0 ? 200 : 1 + keys_.Below(3); left > 0; left--) {
       const std::string operand = std::to_string(keys_.Below(100));
       ExpectOk(db_->Merge(WriteOptions(), Handle(family), key, operand));
-      MergeInModel(family, key, operand);
+      MergeInModel(&model_.at(family), key, operand);
     }
   }
   // Of a few keys mostly; sometimes of any two ends, also inverted and empty ones.
@@ -180,9 +241,9 @@ class ModelRun {
       } else if (kind == 0) {
         batch.Delete(Handle(family), key);
         model_.at(family).erase(key);
-      } else if (kind == 1) {
+      } else if (kind == 1 && !expires_) {
         batch.Merge(Handle(family), key, "batch");
-        MergeInModel(family, key, "batch");
+        MergeInModel(&model_.at(family), key, "batch");
       } else {
         const std::string value = keys_.Value();
         batch.Put(Handle(family), key, value);
@@ -193,6 +254,97 @@ class ModelRun {
   }
   void PutMany() {
     for (int i = 0; i < 200; i++) Put();
+  }
+  // One of those that tables and transactions can make, to one key.
+  template <typename Writer>
+  absl::Status WriteTo(Writer* writer, ModelFamily* model, const std::string& key) {
+    const uint64_t kind = keys_.Below(4);
+    if (kind == 0) {
+      model->erase(key);
+      return writer->Delete(key);
+    }
+    const std::string value = keys_.Value();
+    if (kind == 1 && !expires_) {
+      MergeInModel(model, key, value);
+      return writer->Merge(key, value);
+    }
+    PutInModel(model, key, value);
+    return writer->Put(key, value);
+  }
+  // A table for each of some families, as many keys in each as may be.
+  void Ingest() {
+    FileSystem* const files =
+        options_.file_system != nullptr ? options_.file_system : PosixFileSystem();
+    std::vector<IngestFile> tables;
+    for (auto& [name, model] : model_) {
+      if (keys_.Below(2) == 0) continue;
+      std::set<std::string, ModelOrder> chosen(model.key_comp());
+      for (uint64_t left = 1 + keys_.Below(40); left > 0; left--) chosen.insert(keys_.Any());
+      tables.push_back({path_ + "-table-" + name, Handle(name)});
+      files->Remove(tables.back().path).IgnoreError();  // of a copy before
+      auto writer = db_->NewSstWriter(tables.back().family, tables.back().path);
+      ASSERT_TRUE(writer.ok()) << writer.status();
+      for (const std::string& key : chosen) ExpectOk(WriteTo(writer->get(), &model, key));
+      ExpectOk((*writer)->Finish().status());
+    }
+    if (tables.empty()) return;
+    IngestOptions how;
+    how.move = keys_.Below(2) == 0;
+    how.verify = keys_.Below(2) == 0;
+    ExpectOk(db_->Ingest(tables, how).status());
+  }
+  // Of which it sees what it has written itself; some are given up, in part or whole.
+  void Transact() {
+    TransactionOptions how;
+    how.mode = keys_.Below(2) == 0 ? TransactionOptions::Mode::kOptimistic
+                                   : TransactionOptions::Mode::kPessimistic;
+    how.snapshot_at_begin = keys_.Below(2) == 0;
+    const auto begun = db_->BeginTransaction(how);
+    ASSERT_TRUE(begun.ok()) << begun.status();
+    Transaction& transaction = **begun;
+    Families seen = model_;
+    Families at_savepoint;
+    for (uint64_t left = keys_.Below(10); left > 0; left--) {
+      const std::string family = AnyFamily();
+      const std::string key = keys_.Any();
+      FamilyOfTransaction writer{&transaction, Handle(family)};
+      if (keys_.Below(6) == 0) {
+        at_savepoint = seen;
+        ExpectOk(transaction.SetSavepoint());
+      }
+      if (keys_.Below(6) == 0) {
+        const auto range = AnyRange(seen.at(family));
+        if (seen.at(family).key_comp()(range.second, range.first)) continue;
+        ExpectOk(transaction.DeleteRange(writer.family, range.first, range.second));
+        EraseInModel(&seen.at(family), range);
+      } else {
+        ExpectOk(WriteTo(&writer, &seen.at(family), key));
+      }
+      const std::string asked = keys_.Below(2) == 0 ? key : keys_.Any();
+      std::string value;
+      const absl::Status status = transaction.Get(ReadOptions(), writer.family, asked, &value);
+      const auto expected = seen.at(family).find(asked);
+      ASSERT_EQ(status.ok(), expected != seen.at(family).end()) << status.ToString();
+      if (status.ok()) {
+        ASSERT_EQ(value, expected->second);
+      }
+    }
+    if (!at_savepoint.empty() && keys_.Below(2) == 0) {
+      ExpectOk(transaction.RollbackToSavepoint());
+      seen = at_savepoint;
+    }
+    if (keys_.Below(5) == 0) return ExpectOk(transaction.Rollback());
+    ExpectOk(transaction.Commit());
+    model_ = std::move(seen);
+  }
+  void LetExpire() {
+    clock_.AdvanceSeconds(kModelTtlSeconds);
+    if (!expires_) return;
+    for (auto& [name, model] : model_) model.clear();
+    for (ModelSnapshot& held : snapshots_) {
+      for (auto& [name, model] : held.families) model.clear();
+    }
+    for (HeldIterator& held : held_) held.expected.clear();
   }
 
   // --- Reading ---
@@ -351,8 +503,24 @@ class ModelRun {
     if (!options_.comparator->EqualKeysHaveEqualBytes()) return;
     ColumnFamilyOptions chosen;
     chosen.comparator = options_.comparator;
-    ChooseFamilyOptions(random_, &chosen);
-    ExpectOk(db_->SetFilter(Handle(AnyFamily()), chosen.filter, chosen.filter_key));
+    ChooseOptions(&chosen);
+    ColumnFamily* const family = Handle(AnyFamily());
+    ExpectOk(db_->SetFilter(family, chosen.filter, chosen.filter_key));
+    // Range filters are part of tables, and not refiltered.
+    RefilterOptions refilter;
+    refilter.filter = chosen.filter.substr(0, chosen.filter.find('+'));
+    if (keys_.Below(2) == 0) ExpectOk(db_->Refilter(family, refilter).status());
+  }
+  void ChangeOption() {
+    ColumnFamily* const family = Handle(AnyFamily());
+    const OptionSetting& setting = kModelSettings[keys_.Below(std::size(kModelSettings))];
+    ExpectOk(db_->SetOption(family, setting.name, setting.text));
+    const auto text = db_->GetOption(family, setting.name);
+    ASSERT_TRUE(text.ok()) << text.status();
+    EXPECT_EQ(*text, setting.text);
+    if (setting.name != "filter_memory_budget") return;
+    ExpectOk(SetOption(&options_, setting.name, setting.text));
+    if (options_.filter_memory_budget != 0) options_.filter = FilterWithoutAmount(options_.filter);
   }
   void CreateOrDropFamily() {
     const std::string name = "family" + std::to_string(keys_.Below(3));
@@ -364,7 +532,7 @@ class ModelRun {
       return;
     }
     ColumnFamilyOptions family = options_;
-    ChooseFamilyOptions(random_, &family);
+    ChooseOptions(&family);
     const auto created = db_->CreateColumnFamily(family, name);
     ASSERT_TRUE(created.ok()) << created.status().ToString();
     model_.emplace(name, ModelFamily(ModelOrder{options_.comparator}));
@@ -375,7 +543,7 @@ class ModelRun {
     snapshots_.clear();
     ExpectOk(db_->Close());
     db_.reset();
-    if (keys_.Below(2) == 0) ChooseFamilyOptions(random_, &options_);
+    if (keys_.Below(2) == 0) ChooseOptions(&options_);
     if (keys_.Below(3) == 0) options_.filter.clear();  // as recorded
     db_ = OpenOrFail(options_, path_);
     ASSERT_NE(db_, nullptr);
@@ -404,6 +572,8 @@ class ModelRun {
   std::mt19937_64 random_;
   KeyMaker keys_;
   const std::string path_;
+  const bool expires_;
+  TestClock clock_;
   Options options_;
   Families model_;
   std::unique_ptr<DB> db_;

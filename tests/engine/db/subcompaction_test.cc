@@ -1,6 +1,7 @@
 // A compaction out of level 0 is one that a family's writes wait for: it uses every idle thread.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/fault_file_system.h"
 #include "tests/support/table_threads.h"
 #include "winnow/memory_file_system.h"
 #include "winnow/merge_operator.h"
@@ -71,7 +73,7 @@ class CutIntoParts : public testing::Test {
   using Entries = std::map<std::string, std::string>;
 
   CutIntoParts() {
-    options_.file_system = &file_system_;
+    options_.file_system = &faults_;
     options_.compression = Compression::kNone;
     options_.block_bytes = 1024;
     options_.target_file_bytes = 64 << 10;
@@ -142,8 +144,15 @@ class CutIntoParts : public testing::Test {
     }
   }
 
+  size_t NumTables() {
+    const std::vector<std::string> names = *memory_->List("/db");
+    return static_cast<size_t>(std::count_if(
+        names.begin(), names.end(), [](const auto& name) { return name.ends_with(".sst"); }));
+  }
+
   const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
   TableThreads file_system_{memory_.get()};
+  FaultFileSystem faults_{&file_system_, 1};
   Options options_;
   std::unique_ptr<DB> db_;
   Entries model_;
@@ -181,6 +190,31 @@ TEST_F(CutIntoParts, RangeDeletionsAndOperandsShowWhatAModelShows) {
     CompactInParts();
     ASSERT_NO_FATAL_FAILURE(ExpectSame(model_, nullptr));
   }
+}
+
+TEST_F(CutIntoParts, AFullDiskInAnyPartLosesNothingAndLeavesNoTables) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < kKeys; i++) Put(i, "base" + std::string(100, 'b'));
+  ASSERT_TRUE(db_->Flush().ok());
+  Mix(&random);
+  const size_t tables = NumTables();
+  size_t failures = 0;
+  for (uint64_t append = 0; !HasFailure(); append += 3) {
+    SCOPED_TRACE(append);
+    const size_t rule = faults_.Add(FaultRule::Error(InjectedFullDisk())
+                                        .On({FileOperation::Kind::kAppend}, "*.sst")
+                                        .From(append, 1));
+    const absl::Status status = db_->CompactRange(std::nullopt, std::nullopt);
+    const bool has_fired = faults_.fired(rule) > 0;
+    faults_.Clear();
+    EXPECT_EQ(status.ok(), !has_fired) << status;
+    ASSERT_NO_FATAL_FAILURE(ExpectSame(model_, nullptr));
+    if (!has_fired) break;
+    failures++;
+    EXPECT_EQ(NumTables(), tables);
+  }
+  EXPECT_GT(failures, 5u);
+  EXPECT_TRUE(db_->Verify()->empty());
 }
 
 }  // namespace

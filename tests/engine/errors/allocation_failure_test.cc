@@ -5,15 +5,19 @@
 // Once with large values and the requests of at least 32 KiB that they lead to, with std::nothrow
 // (blocks, read-ahead, log buffers, filters: what the sizes in files drive) and without (memtables,
 // records, copies of values, table builders); once with small values and requests of every size.
-// What Zstandard and LZ4 ask the C library for is not among them.
+// Then the calls that build or load filters once more under a budget, with filters in units, values
+// that have write times and answers that are kept. What Zstandard and LZ4 ask the C library for is
+// not among them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "engine/db/option_checks.h"
 #include "engine/events/event_queue.h"
 #include "tests/support/allocation_hook.h"
 #include "tests/support/db_fixture.h"
@@ -155,6 +159,7 @@ class AllocationFailure : public testing::Test {
 
   const AllocationsOfThisThread succeed_{false};
   size_t value_bytes_ = 40000;
+  bool under_budget_ = false;
   const ScratchDirectory directory_{"allocation"};
   int run_ = 0;
   std::unique_ptr<DB> db_;
@@ -167,8 +172,18 @@ class AllocationFailure : public testing::Test {
     options.write_buffer_bytes = size_t{1} << 20;
     options.block_cache_bytes = size_t{256} << 10;
     options.memtable_filter_ratio = 0.1;
-    options.merge_operator = *ParseMergeOperator("append:");
+    if (under_budget_) {
+      options.filter_memory_budget = uint64_t{64} << 10;
+      options.optimize_filters_for_hits = true;
+      options.row_cache_bytes = size_t{64} << 10;
+      options.ttl_seconds = kMaxTtlSeconds;  // with which there is no merging
+    } else {
+      options.merge_operator = *ParseMergeOperator("append:");
+    }
     return options;
+  }
+  std::string Fitting(std::string_view filter) const {
+    return under_budget_ ? FilterWithoutAmount(filter) : std::string(filter);
   }
   absl::Status Reopen() {
     db_.reset();
@@ -278,14 +293,15 @@ class AllocationFailure : public testing::Test {
     return status;
   }
   absl::Status GetAll(bool pinned) {
-    for (const auto& [key, value] : expected_) {
+    for (const auto& entry : expected_) {
+      const std::string& key = entry.first;
       std::string copy;
       PinnedValue pin;
       absl::Status status = Failing([&] {
         return pinned ? db_->Get(ReadOptions(), key, &pin) : db_->Get(ReadOptions(), key, &copy);
       });
       if (!status.ok()) return status;
-      EXPECT_TRUE((pinned ? pin.view() : std::string_view(copy)) == value) << key;
+      EXPECT_TRUE((pinned ? pin.view() : std::string_view(copy)) == entry.second) << key;
     }
     return absl::OkStatus();
   }
@@ -342,10 +358,13 @@ class AllocationFailure : public testing::Test {
       PinnedValue read;
       absl::Status status = transaction.GetForUpdate(ReadOptions(), KeyOf(1), &read);
       if (status.ok()) status = transaction.Put(KeyOf(1), value);
+      if (status.ok()) status = transaction.DeleteRange(KeyOf(6), KeyOf(8));
       if (status.ok()) status = transaction.Put("new", value);
       if (status.ok()) status = transaction.SetSavepoint();
       if (status.ok()) status = transaction.Put(KeyOf(2), undone);
       if (status.ok()) status = transaction.Delete(KeyOf(4));
+      if (status.ok()) status = transaction.DeleteRange(KeyOf(0), KeyOf(9));
+      if (status.ok()) status = transaction.Get(ReadOptions(), KeyOf(9), &read);
       if (status.ok()) status = transaction.RollbackToSavepoint();
       if (status.ok()) {
         const auto iterator = transaction.NewIterator(ReadOptions());
@@ -371,9 +390,7 @@ class AllocationFailure : public testing::Test {
 // The thread that writes the log is the store's own: nobody could catch what it throws.
 TEST_F(AllocationFailure, OfALineOfTheInfoLogLeavesOutTheLine) {
   EventQueue events({});
-  ASSERT_TRUE(
-      events.Start(std::make_unique<InfoLog>(PosixFileSystem(), directory_.path(), 1 << 20, 1))
-          .ok());
+  ASSERT_TRUE(events.Start({PosixFileSystem(), directory_.path()}, {1 << 20, 1}).ok());
   Event long_one;
   long_one.message = std::string(100'000, 'm');
   Event short_one;
@@ -426,14 +443,15 @@ const std::vector<AllocationFailure::Call>& AllocationFailure::AllCalls() {
       {"SstWriter", [](auto& test) { return test.WriteTable(); }},
       {"Transaction, optimistic",
        [](auto& test) { return test.Transact(TransactionOptions::Mode::kOptimistic); },
-       {{KeyOf(1), 3}, {"new", 3}}},
+       {{KeyOf(1), 3}, {KeyOf(6), kDeleted}, {KeyOf(7), kDeleted}, {"new", 3}}},
       {"Transaction, pessimistic",
        [](auto& test) { return test.Transact(TransactionOptions::Mode::kPessimistic); },
-       {{KeyOf(1), 3}, {"new", 3}}},
+       {{KeyOf(1), 3}, {KeyOf(6), kDeleted}, {KeyOf(7), kDeleted}, {"new", 3}}},
       {"SetOptions",
        [](auto& test) {
+         const std::string filter = test.Fitting("ribbon:1%");
          const std::vector<OptionSetting> options = {
-             {"write_buffer_bytes", "2M"}, {"filter", "ribbon:1%"}, {"compression", "lz4"}};
+             {"write_buffer_bytes", "2M"}, {"filter", filter}, {"compression", "lz4"}};
          DB& db = test.db();
          return Failing([&] { return db.SetOptions(db.DefaultColumnFamily(), options); });
        }},
@@ -442,8 +460,12 @@ const std::vector<AllocationFailure::Call>& AllocationFailure::AllCalls() {
        [](auto& test) { return Failing([&] { return test.db().CompactRange({}, {}); }); }},
       {"Refilter",
        [](auto& test) {
-         const RefilterOptions options = {.filter = "cuckoo:12"};
+         const RefilterOptions options = {.filter = test.Fitting("cuckoo:12")};
          return Failing([&] { return test.db().Refilter(options).status(); });
+       }},
+      {"PlanFilters",
+       [](auto& test) {
+         return Failing([&] { return test.db().PlanFilters(64 << 10).status(); });
        }},
       {"Get", [](auto& test) { return test.GetAll(false); }},
       {"Get, pinned", [](auto& test) { return test.GetAll(true); }},
@@ -495,6 +517,23 @@ TEST_F(AllocationFailure, OfEveryRequestOfEveryCallIsAnErrorAndLosesNothing) {
       std::printf("%-28s %4llu requests failed%s\n", call.name,
                   static_cast<unsigned long long>(runs), for_ever ? ", and all after each" : "");
       total += runs;
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(total, 60u);
+}
+
+TEST_F(AllocationFailure, OfARequestUnderABudgetOfFilterMemoryIsAnErrorAndLosesNothing) {
+  value_bytes_ = 300;
+  under_budget_ = true;
+  const std::set<std::string_view> chosen = {"Put",      "Ingest",      "SetOptions", "Flush",
+                                             "Refilter", "PlanFilters", "Get",        "MultiGet",
+                                             "Open",     "CompactRange"};
+  uint64_t total = 0;
+  for (const bool for_ever : {true, false}) {
+    for (const Call& call : AllCalls()) {
+      if (!chosen.contains(call.name)) continue;
+      total += Loop(call, kAll, LongTests() ? 1 : for_ever ? 29 : 17, for_ever);
       if (HasFailure()) return;
     }
   }

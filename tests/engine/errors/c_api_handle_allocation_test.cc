@@ -33,6 +33,8 @@ TEST_F(CApiHandleAllocation, OfAHandleIsNull) {
     winnow_readoptions_destroy(Made(Failing([] { return winnow_readoptions_create(); })));
     winnow_writeoptions_destroy(Made(Failing([] { return winnow_writeoptions_create(); })));
     winnow_writebatch_destroy(Made(Failing([] { return winnow_writebatch_create(); })));
+    winnow_indexed_write_batch_destroy(
+        Made(Failing([this] { return winnow_indexed_write_batch_create(db_); })));
     winnow_cache_destroy(Made(Failing([] { return winnow_cache_create_lru(1 << 20); })));
     winnow_env_destroy(Made(Failing([] { return winnow_create_default_env(); })));
     winnow_env_destroy(Made(Failing([] { return winnow_create_memory_env(); })));

@@ -176,9 +176,12 @@ uint64_t RunHistories(bool is_long) {
       options.write_buffer_bytes = 64 << 10;
       options.filter = filter;
       options.block_cache_bytes = releases_newest ? 0 : 1 << 20;
-      const ShortHistoriesReport report = RunShortHistories(
-          options,
-          {.length = is_long ? 6 : 5, .num_keys = num_keys, .releases_newest = releases_newest});
+      // Filters hold the keys that have only operands, too.
+      const ShortHistoriesReport report =
+          RunShortHistories(options, {.length = is_long ? 6 : 5,
+                                      .num_keys = num_keys,
+                                      .merges = filter != "none",
+                                      .releases_newest = releases_newest});
       absl::PrintF(
           "short histories of %d key%s, filter %s, %s snapshot released first: %d histories, "
           "%d reads, %d wrong\n",

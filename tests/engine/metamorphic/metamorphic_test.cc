@@ -109,6 +109,15 @@ TEST(ShortHistories, AllOfUpToFiveOperationsOnOneKeyAgreeWithTheModel) {
   }
 }
 
+TEST(ShortHistories, AllOfUpToFourOperationsWithMergesAgreeWithTheModel) {
+  ShortHistoriesChoice choice;
+  choice.length = kFewerBy > 1 ? 3 : 4;
+  choice.merges = true;
+  const ShortHistoriesReport report = RunShortHistories(Quiet(), choice);
+  EXPECT_EQ(report.problems, std::vector<std::string>());
+  EXPECT_EQ(report.histories, kFewerBy > 1 ? 729u : 6561u);
+}
+
 TEST(ShortHistories, AllOfUpToThreeOperationsOnTwoKeysAgreeWithTheModel) {
   ShortHistoriesChoice choice;
   choice.length = 3;

@@ -173,6 +173,7 @@ class LogGenerator {
 
   void FillTransact(Operation* operation) {
     AddUpdates(operation, keys_.Below(12));
+    AddRangeDeletions(operation);
     operation->kept_updates = keys_.Below(3) == 0 ? keys_.Below(operation->updates.size() + 1)
                                                   : operation->updates.size();
     operation->rolls_back = keys_.Below(5) == 0;

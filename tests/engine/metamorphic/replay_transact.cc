@@ -28,6 +28,7 @@ template <typename Target>
 absl::Status Apply(Target& target, ColumnFamily* family, const Update& update) {
   if (update.merges) return target.Merge(family, update.key, *update.value);
   if (update.value.has_value()) return target.Put(family, update.key, *update.value);
+  if (update.end.has_value()) return target.DeleteRange(family, update.key, *update.end);
   return target.Delete(family, update.key);
 }
 
@@ -100,6 +101,8 @@ absl::StatusOr<std::string> AsBatch(DB& db, const Operation& operation, const Fa
       batch.Merge(its_family, update.key, *update.value);
     } else if (update.value.has_value()) {
       batch.Put(its_family, update.key, *update.value);
+    } else if (update.end.has_value()) {
+      batch.DeleteRange(its_family, update.key, *update.end);
     } else {
       batch.Delete(its_family, update.key);
     }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow::metamorphic {
 
@@ -25,9 +26,9 @@ constexpr size_t kMaxProblems = 10;
 
 uint64_t NumSteps(const ShortHistoriesChoice& choice) { return choice.num_keys == 2 ? 7 : 6; }
 // What a write does. A range deletion is of its key and those of the history behind it.
-enum class Deed { kPut, kDelete, kDeleteRange };
-constexpr std::string_view kDeedNames[] = {"put", "delete", "delete range"};
-constexpr uint64_t kNumDeeds = 3;
+enum class Deed { kPut, kDelete, kDeleteRange, kMerge };
+constexpr std::string_view kDeedNames[] = {"put", "delete", "delete range", "merge"};
+uint64_t NumDeeds(const ShortHistoriesChoice& choice) { return choice.merges ? 4 : 3; }
 
 bool IsWrite(Step step) { return step == Step::kWrite || step == Step::kWriteSecond; }
 
@@ -98,8 +99,8 @@ class PatternRun {
   // Digit `write` of a history's number decides what it does there.
   Deed DeedOf(size_t key, uint64_t write) const {
     uint64_t digits = key / choice_.num_keys;
-    for (; write > 0; write--) digits /= kNumDeeds;
-    return static_cast<Deed>(digits % kNumDeeds);
+    for (; write > 0; write--) digits /= NumDeeds(choice_);
+    return static_cast<Deed>(digits % NumDeeds(choice_));
   }
 
   void Write(uint64_t write, size_t which_key) {
@@ -112,6 +113,10 @@ class PatternRun {
         const size_t end = i - which_key + choice_.num_keys;
         Expect(db_->DeleteRange(WriteOptions(), Key(i), Key(end)));
         for (size_t covered = i; covered < end; covered++) values_[covered].reset();
+      } else if (deed == Deed::kMerge) {
+        const std::string operand = absl::StrCat("operand of write ", write, " to ", Key(i));
+        values_[i] = values_[i].value_or("") + operand;
+        Expect(db_->Merge(WriteOptions(), Key(i), operand));
       } else {
         values_[i] = absl::StrCat("value of write ", write, " to ", Key(i));
         Expect(db_->Put(WriteOptions(), Key(i), *values_[i]));
@@ -219,6 +224,7 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
   // A fresh database now and then: each pattern has keys of its own, beside those of the others.
   constexpr uint64_t kPatternsForEachDatabase = 64;
   ShortHistoriesReport report;
+  if (choice.merges) options.merge_operator = *ParseMergeOperator("append:");
   uint64_t num_patterns = 1;
   for (int i = 0; i < choice.length; i++) num_patterns *= NumSteps(choice);
   std::unique_ptr<FileSystem> memory;
@@ -246,7 +252,7 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
     for (uint64_t rest = number; pattern.size() < static_cast<size_t>(choice.length);
          rest /= NumSteps(choice)) {
       pattern.push_back(static_cast<Step>(rest % NumSteps(choice)));
-      if (IsWrite(pattern.back())) num_histories *= kNumDeeds;
+      if (IsWrite(pattern.back())) num_histories *= NumDeeds(choice);
     }
     const std::string first_key = absl::StrCat("history", number);
     PatternRun run(db.get(), first_key, pattern, num_histories, choice, &report);

@@ -21,16 +21,18 @@ struct ShortHistoriesChoice {
   int length = 5;
   // Or 2, neighbours: each write is of one of them, a range deletion from the first one of both.
   size_t num_keys = 1;
+  // Writes may also be merges, by append:.
+  bool merges = false;
   // Which of several snapshots a release gives back.
   bool releases_newest = false;
   // Makes the model wrong about deletions after a flush, to show that disagreement is noticed.
   bool wrong_model = false;
 };
 
-// Runs all histories of exactly `length` operations from {put, delete, delete range, snapshot,
-// release, flush, compact, reopen}, in memory; shorter ones are their beginnings. After each
-// operation the keys are read in every way, at present and at each snapshot. `options.file_system`
-// is replaced.
+// Runs all histories of exactly `length` operations from {put, delete, delete range, merge,
+// snapshot, release, flush, compact, reopen}, in memory; shorter ones are their beginnings. After
+// each operation the keys are read in every way, at present and at each snapshot.
+// `options.file_system` is replaced.
 ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoice& choice);
 
 }  // namespace winnow::metamorphic

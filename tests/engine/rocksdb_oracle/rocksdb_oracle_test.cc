@@ -48,6 +48,13 @@ class Histories {
     Options options = MemoryDb::Busy();
     options.merge_operator = *ParseMergeOperator(counts_ ? "uint64_add" : "append:,");
     options.disable_auto_compactions = Below(2) == 0;
+    options.row_cache_bytes = Below(2) == 0 ? 0 : 64 << 10;
+    options.filter_memory_budget = Below(3) == 0 ? 64 << 10 : 0;
+    options.optimize_filters_for_hits = Below(3) == 0;
+    constexpr CompactionStyle::Kind kStyles[] = {CompactionStyle::Kind::kLeveled,
+                                                 CompactionStyle::Kind::kLazyLeveled,
+                                                 CompactionStyle::Kind::kTiered};
+    options.compaction.kind = kStyles[Below(std::size(kStyles))];
     db_ = std::make_unique<MemoryDb>(options);
   }
   ~Histories() { ReleaseAll(); }
