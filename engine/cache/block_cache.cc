@@ -6,6 +6,7 @@
 
 #include "engine/cache/block_cache_hash.h"
 #include "engine/cache/block_cache_shard.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 
@@ -44,6 +45,8 @@ BlockCache::BlockCache(std::unique_ptr<ShardedBlockCache> sharded) : sharded_(st
 
 BlockCache::~BlockCache() = default;
 
+void BlockCache::SetCapacity(size_t capacity_bytes) { sharded_->SetCapacity(capacity_bytes); }
+
 size_t BlockCache::capacity_bytes() const { return sharded_->capacity_bytes(); }
 
 size_t BlockCache::usage_bytes() const { return sharded_->usage_bytes(); }
@@ -55,22 +58,46 @@ size_t BlockCache::pinned_bytes() const { return sharded_->pinned_bytes(); }
 ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
     : capacity_bytes_(capacity_bytes),
       shard_bits_(shard_bits < 0 ? ChooseShardBits(capacity_bytes)
-                                 : std::min(shard_bits, kMaxShardBits)) {
+                                 : std::min(shard_bits, kMaxShardBits)),
+      shards_(size_t{1} << shard_bits_) {
   if (capacity_bytes >= kMinArenaCapacityBytes)
     arena_ = std::make_unique<BlockArena>(capacity_bytes);
-  const size_t num_shards = size_t{1} << shard_bits_;
-  shards_.reserve(num_shards);
-  for (size_t i = 0; i < num_shards; i++) {
-    shards_.push_back(std::make_unique<Shard>(capacity_bytes >> shard_bits_));
+  MutexLock lock(&mutex_);
+  for (std::atomic<Shard*>& shard : shards_) {
+    owned_.push_back(std::make_unique<Shard>(capacity_bytes >> shard_bits_));
+    shard.store(owned_.back().get(), std::memory_order_relaxed);
   }
 }
 
 ShardedBlockCache::~ShardedBlockCache() = default;
 
 // The low bits of the hash; HomeOf takes the high ones, so that the choice of a slot is independent
-// of that of the shard.
+// of that of the shard. Acquire: pairs with the release by which a new shard takes its place.
 ShardedBlockCache::Shard& ShardedBlockCache::ShardOf(uint64_t hash) const {
-  return *shards_[hash & ((uint64_t{1} << shard_bits_) - 1)];
+  return *shards_[hash & ((uint64_t{1} << shard_bits_) - 1)].load(std::memory_order_acquire);
+}
+
+void ShardedBlockCache::SetCapacity(size_t capacity_bytes) {
+  MutexLock lock(&mutex_);
+  capacity_bytes_.store(capacity_bytes, std::memory_order_relaxed);
+  for (size_t i = 0; i < shards_.size(); i++) ReplaceIfTooSmall(i, capacity_bytes >> shard_bits_);
+  ShareCapacity();
+}
+
+// The new shard serves before the old one's blocks have moved to it: a block that is asked for
+// meanwhile may be read once more. The old one, which keeps no further block from then on, stays
+// for as long as the cache: a thread that came to it before has no lock. It is at most two thirds
+// of the new one, so that all old ones together take at most twice the slots of those in use.
+void ShardedBlockCache::ReplaceIfTooSmall(size_t index, size_t capacity_bytes) {
+  if (!owned_[index]->IsTooSmallFor(capacity_bytes)) return;
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    replaced_.reserve(replaced_.size() + 1);
+    auto grown = std::make_unique<Shard>(capacity_bytes);
+    if (!grown->has_slots()) return;
+    shards_[index].store(grown.get(), std::memory_order_release);
+    owned_[index]->MoveTo(*grown);
+    replaced_.push_back(std::exchange(owned_[index], std::move(grown)));
+  });
 }
 
 BlockRef ShardedBlockCache::Lookup(const BlockKey& key) {
@@ -101,14 +128,14 @@ BlockRef ShardedBlockCache::Insert(const BlockKey& key, BlockRef block, Priority
 }
 
 void ShardedBlockCache::AddCharge(size_t bytes) {
-  MutexLock lock(&charge_mutex_);
+  MutexLock lock(&mutex_);
   charged_bytes_ += bytes;
   ShareCapacity();
 }
 
 bool ShardedBlockCache::TryAddCharge(size_t bytes) {
-  MutexLock lock(&charge_mutex_);
-  const size_t most = MostForTables(capacity_bytes_);
+  MutexLock lock(&mutex_);
+  const size_t most = MostForTables(capacity_bytes());
   if (bytes > most || charged_bytes_ > most - bytes) return false;
   charged_bytes_ += bytes;
   ShareCapacity();
@@ -116,20 +143,23 @@ bool ShardedBlockCache::TryAddCharge(size_t bytes) {
 }
 
 bool ShardedBlockCache::IsOvercharged() const {
-  MutexLock lock(&charge_mutex_);
-  return charged_bytes_ > capacity_bytes_ - LeastForBlocks(capacity_bytes_);
+  MutexLock lock(&mutex_);
+  return charged_bytes_ > capacity_bytes() - LeastForBlocks(capacity_bytes());
 }
 
 void ShardedBlockCache::SubtractCharge(size_t bytes) {
-  MutexLock lock(&charge_mutex_);
+  MutexLock lock(&mutex_);
   charged_bytes_ -= bytes;
   ShareCapacity();
 }
 
 void ShardedBlockCache::ShareCapacity() {
-  const size_t left = capacity_bytes_ - std::min(capacity_bytes_, charged_bytes_);
-  const size_t for_blocks = std::max(left, LeastForBlocks(capacity_bytes_));
-  for (const auto& shard : shards_) shard->SetCapacity(for_blocks >> shard_bits_);
+  const size_t capacity = capacity_bytes();
+  const size_t left = capacity - std::min(capacity, charged_bytes_);
+  const size_t for_blocks = std::max(left, LeastForBlocks(capacity));
+  for (const auto& shard : owned_) shard->SetCapacity(for_blocks >> shard_bits_);
+  // What these still have was held, or on its way, when they were replaced.
+  for (const auto& shard : replaced_) shard->SetCapacity(0);
 }
 
 // Slabs of the arena are of one size of block each, and seldom all of them are full.
@@ -137,10 +167,18 @@ size_t ShardedBlockCache::blocks_memory_bytes() const {
   return std::max(usage_bytes(), arena_ == nullptr ? 0 : arena_->mapped_bytes());
 }
 
-size_t ShardedBlockCache::slots_bytes() const {
+// Shards are read one after the other, while insertions go on: an estimate for statistics.
+template <typename Figure>
+size_t ShardedBlockCache::SumOverShards(Figure figure) const {
+  MutexLock lock(&mutex_);
   size_t total = 0;
-  for (const auto& shard : shards_) total += shard->slots_bytes();
+  for (const auto& shard : owned_) total += figure(*shard);
+  for (const auto& shard : replaced_) total += figure(*shard);
   return total;
+}
+
+size_t ShardedBlockCache::slots_bytes() const {
+  return SumOverShards([](const Shard& shard) { return shard.slots_bytes(); });
 }
 
 void ShardedBlockCache::Erase(const BlockKey& key) {
@@ -148,17 +186,12 @@ void ShardedBlockCache::Erase(const BlockKey& key) {
   ShardOf(hash).Erase(key, hash);
 }
 
-// Shards are read one after the other, while insertions go on: an estimate for statistics.
 size_t ShardedBlockCache::usage_bytes() const {
-  size_t total = 0;
-  for (const auto& shard : shards_) total += shard->usage_bytes();
-  return total;
+  return SumOverShards([](const Shard& shard) { return shard.usage_bytes(); });
 }
 
 size_t ShardedBlockCache::pinned_bytes() const {
-  size_t total = 0;
-  for (const auto& shard : shards_) total += shard->pinned_bytes();
-  return total;
+  return SumOverShards([](Shard& shard) { return shard.pinned_bytes(); });
 }
 
 }  // namespace winnow

@@ -49,6 +49,11 @@ class ShardedBlockCache final {
 
   ShardedBlockCache(size_t capacity_bytes, int shard_bits);
   ~ShardedBlockCache();
+
+  // Beside readers. Blocks that do not fit any more are evicted at once, as far as nobody holds
+  // them; where the table of slots becomes too small, blocks move to a larger one. Without memory
+  // for that the old one goes on: then there is room for as many blocks as it has slots.
+  void SetCapacity(size_t capacity_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   ShardedBlockCache(const ShardedBlockCache&) = delete;
   ShardedBlockCache& operator=(const ShardedBlockCache&) = delete;
 
@@ -85,42 +90,49 @@ class ShardedBlockCache final {
 
   // Memory besides blocks that counts against the capacity (see CacheCharge). Blocks are evicted at
   // once, as far as nobody holds them.
-  void AddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
-  void SubtractCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  void AddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  void SubtractCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // Adds the charge, for memory that could do without, unless more than MostForTables would then be
   // charged.
-  bool TryAddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  bool TryAddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // The rest stays for blocks, among them what was refused room of its own.
   static size_t MostForTables(size_t capacity_bytes) { return capacity_bytes / 4 * 3; }
   // More is charged than blocks can make room for.
-  bool IsOvercharged() const ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  bool IsOvercharged() const ABSL_LOCKS_EXCLUDED(mutex_);
   // A block larger than this would put out too many others each time that it is loaded.
-  size_t MostForOneFilter() const { return capacity_bytes_ / 16; }
+  size_t MostForOneFilter() const { return capacity_bytes() / 16; }
   // What is left to blocks however much is charged.
   static size_t LeastForBlocks(size_t capacity_bytes) { return capacity_bytes / 8; }
   // Of the table of slots, which is there however few blocks are.
-  size_t slots_bytes() const;
+  size_t slots_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Of blocks, and what is allocated for more of them.
-  size_t blocks_memory_bytes() const;
+  size_t blocks_memory_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  size_t capacity_bytes() const { return capacity_bytes_; }
-  size_t usage_bytes() const;
+  size_t capacity_bytes() const { return capacity_bytes_.load(std::memory_order_relaxed); }
+  size_t usage_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Walks the whole table: for statistics, not for hot paths.
-  size_t pinned_bytes() const;
+  size_t pinned_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   class Shard;
 
   Shard& ShardOf(uint64_t hash) const;
   // Leaves to blocks what is not charged.
-  void ShareCapacity() ABSL_EXCLUSIVE_LOCKS_REQUIRED(charge_mutex_);
+  void ShareCapacity() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  template <typename Figure>
+  size_t SumOverShards(Figure figure) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Another shard in the place of one that has too few slots for so many bytes.
+  void ReplaceIfTooSmall(size_t index, size_t capacity_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const size_t capacity_bytes_;
+  std::atomic<size_t> capacity_bytes_;
   const int shard_bits_;
   std::unique_ptr<BlockArena> arena_;  // before the shards, which give their blocks back to it
-  std::vector<std::unique_ptr<Shard>> shards_;
-  mutable Mutex charge_mutex_;
-  size_t charged_bytes_ ABSL_GUARDED_BY(charge_mutex_) = 0;
+  std::vector<std::atomic<Shard*>> shards_;
+  mutable Mutex mutex_;
+  size_t charged_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Shard>> owned_ ABSL_GUARDED_BY(mutex_);  // those of shards_
+  // Those that larger ones replaced: readers may hold blocks of them, or be on their way there.
+  std::vector<std::unique_ptr<Shard>> replaced_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Memory that counts against the capacity of a cache for as long as this lives; the cache must

@@ -58,12 +58,17 @@ uint64_t NextUseMark(uint64_t word) {
 
 }  // namespace
 
+size_t ShardedBlockCache::Shard::SlotsFor(size_t capacity_bytes) {
+  return capacity_bytes == 0 ? 0 : std::max(kMinSlots, capacity_bytes / kBytesPerSlot);
+}
+
 // The table never grows: its size follows from the capacity, so that lookups need no lock against a
-// resize. What is given up is exactness for blocks far from the assumed size: those much smaller
-// than kBytesPerSlot meet MaxOccupied before the capacity.
+// resize; a cache that gets a much larger capacity gets other shards. What is given up is exactness
+// for blocks far from the assumed size: those much smaller than kBytesPerSlot meet MaxOccupied
+// before the capacity.
 ShardedBlockCache::Shard::Shard(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
   if (capacity_bytes == 0) return;
-  num_slots_ = std::max(kMinSlots, capacity_bytes / kBytesPerSlot);
+  num_slots_ = SlotsFor(capacity_bytes);
   num_ghosts_ = num_slots_;
   slot_memory_ = filter::ResidentMemory(num_slots_ * sizeof(Slot));
   ghost_memory_ = filter::ResidentMemory(num_ghosts_ * sizeof(std::atomic<uint32_t>));
@@ -321,33 +326,58 @@ size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class, size_t*
 // Clearing kVisible is the moment of eviction: it succeeds only on the exact word that was judged,
 // which had no references, so nobody holds the block and nobody can take it from here on. The slot
 // stays occupied (no insertion may claim it) until its key has been cleared.
-size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool remember) {
+CachedBlock* ShardedBlockCache::Shard::TakeSlot(size_t index, uint64_t word, BlockKey* key) {
   Slot& slot = SlotAt(index);
   // Acquire: the last reader's release of its reference comes before the block is freed.
   if (!slot.word.compare_exchange_strong(word, word & ~kVisible, std::memory_order_acquire)) {
-    return 0;
+    return nullptr;
   }
   CachedBlock* const block = slot.block.load(std::memory_order_relaxed);
-  const BlockKey key{slot.table_id.load(std::memory_order_relaxed),
-                     slot.offset.load(std::memory_order_relaxed)};
-  const uint64_t hash = HashBlockKey(key);
+  *key = BlockKey{slot.table_id.load(std::memory_order_relaxed),
+                  slot.offset.load(std::memory_order_relaxed)};
   const size_t charge = block->charge();
   slot.table_id.store(0, std::memory_order_relaxed);
   // fetch_and, not a store: lookups may have added references that they are about to take back.
   slot.word.fetch_and(~kStateMask, std::memory_order_release);
-  RemoveDisplacements(HomeOf(hash), index);
-
-  // The ghost table is a plain array without chains: a newer ghost overwrites an older one of the
-  // same place, which gives it the finite memory that S3-FIFO's ghost queue has.
-  if (remember) {
-    GhostOf(hash).store(static_cast<uint32_t>(hash) | 1, std::memory_order_relaxed);
-    NoteProbation(/*was_used=*/false);
-  }
+  RemoveDisplacements(HomeOf(HashBlockKey(*key)), index);
   if ((word & kProtected) == 0) probation_bytes_.fetch_sub(charge, std::memory_order_relaxed);
   usage_bytes_.fetch_sub(charge, std::memory_order_relaxed);
   num_occupied_.fetch_sub(1, std::memory_order_relaxed);
+  return block;
+}
+
+// The ghost table is a plain array without chains: a newer ghost overwrites an older one of the
+// same place, which gives it the finite memory that S3-FIFO's ghost queue has.
+size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool remember) {
+  BlockKey key;
+  CachedBlock* const block = TakeSlot(index, word, &key);
+  if (block == nullptr) return 0;
+  if (remember) {
+    const uint64_t hash = HashBlockKey(key);
+    GhostOf(hash).store(static_cast<uint32_t>(hash) | 1, std::memory_order_relaxed);
+    NoteProbation(/*was_used=*/false);
+  }
+  const size_t charge = block->charge();
   CachedBlock::Free(block);
   return charge;
+}
+
+// A block that is held stays here until it is not, and a later SetCapacity meets it. What was used
+// more than once here starts protected there.
+void ShardedBlockCache::Shard::MoveTo(Shard& other) {
+  capacity_bytes_.store(0, std::memory_order_relaxed);
+  for (size_t i = 0; i < num_slots_; i++) {
+    const uint64_t word = SlotAt(i).word.load(std::memory_order_acquire);
+    if ((word & kVisible) == 0 || References(word) != 0) continue;
+    BlockKey key;
+    CachedBlock* const block = TakeSlot(i, word, &key);
+    if (block == nullptr) continue;
+    const bool is_protected = (word & (kProtected | kUseMask)) != 0;
+    block->references_.store(1, std::memory_order_relaxed);
+    BlockRef moved(block, &block->references_, /*cached=*/false);
+    other.Insert(key, HashBlockKey(key), std::move(moved),
+                 is_protected ? Priority::kProtected : Priority::kProbation);
+  }
 }
 
 // A hint only: table identities are never reused, so a block of a deleted file that stays can never

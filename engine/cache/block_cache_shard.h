@@ -47,6 +47,13 @@ class alignas(64) ShardedBlockCache::Shard {
 
   // What does not fit any more is evicted, unless it is held.
   void SetCapacity(size_t capacity_bytes);
+  // The table has slots for blocks of 4 KiB up to half as much again as it was made for.
+  bool IsTooSmallFor(size_t capacity_bytes) const {
+    return SlotsFor(capacity_bytes) > num_slots_ + num_slots_ / 2;
+  }
+  bool has_slots() const { return num_slots_ != 0; }
+  // Keeps no block from now on. Those that nobody holds go to `other`, which serves already.
+  void MoveTo(Shard& other);
   size_t slots_bytes() const { return slot_memory_.size() + ghost_memory_.size(); }
 
   size_t usage_bytes() const { return usage_bytes_.load(std::memory_order_relaxed); }
@@ -72,6 +79,7 @@ class alignas(64) ShardedBlockCache::Shard {
     size_t operator()(const BlockKey& key) const;
   };
 
+  static size_t SlotsFor(size_t capacity_bytes);
   Slot& SlotAt(size_t index) const { return slots_[index]; }
   size_t HomeOf(uint64_t hash) const;
   size_t Following(size_t index) const { return index + 1 == num_slots_ ? 0 : index + 1; }
@@ -86,6 +94,8 @@ class alignas(64) ShardedBlockCache::Shard {
   size_t Evict(size_t wanted);
   // Frees the slot's block if `word` is still its state; returns the bytes freed, 0 if it lost.
   size_t EvictSlot(size_t index, uint64_t word, bool remember);
+  // Takes the slot's block and key out of the table; null if it lost.
+  CachedBlock* TakeSlot(size_t index, uint64_t word, BlockKey* key);
   // One slot under the sweeping hand: decays, promotes or evicts. Counts a block that nobody holds.
   size_t SweepSlot(size_t index, bool any_class, size_t* num_unused);
   void RemoveDisplacements(size_t home, size_t end);

@@ -42,7 +42,8 @@ absl::StatusOr<ColumnFamilyState::FilterSettings> ColumnFamilyState::ParseFilter
 
 absl::Status ColumnFamilyState::ReservedError() const {
   return absl::InvalidArgumentError(absl::StrCat(
-      "column family '", name_, "' holds the cells of a table, which only its table writes"));
+      "column family '", name_,
+      "' belongs to the tables of the database, through which alone it changes (`winnow table`)"));
 }
 
 void ColumnFamilyState::SetFilter(FilterSettings settings) {

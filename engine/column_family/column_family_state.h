@@ -78,8 +78,9 @@ class ColumnFamilyState final : public ColumnFamily {
   void ChangeTtl(uint64_t micros) { ttl_micros_.store(micros, std::memory_order_relaxed); }
   TimeToLive ttl() const { return {clock_, ttl_micros_.load(std::memory_order_relaxed)}; }
   bool is_dropped() const { return dropped.load(std::memory_order_relaxed); }
-  // From then on writes and ingestions are refused, but for those of the owner, who keeps entries
-  // of a form of its own there (DBImpl::WriteAsOwner).
+  // From then on writes, ingestions, a drop and other settings of what entries mean are refused,
+  // but for those of the owner, who keeps entries of a form of its own there
+  // (DBImpl::WriteAsOwner).
   void ReserveForOwner() { is_reserved_.store(true, std::memory_order_relaxed); }
   bool is_reserved() const { return is_reserved_.load(std::memory_order_relaxed); }
   absl::Status ReservedError() const;

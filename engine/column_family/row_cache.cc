@@ -83,15 +83,17 @@ class RowCache::Shard {
   }
 
   // The lock orders this against Forget: either the flush is seen to have begun, or it comes to the
-  // row later and forgets it.
+  // row later and forgets it. Likewise against SetLimits: a row whose time was chosen by others
+  // than the present ones is not kept.
   void Insert(Row row, const RowFamily& family, const RowValidity::Moment& moment,
-              size_t most_bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+              uint64_t ttl_millis) ABSL_LOCKS_EXCLUDED(mutex_) {
     std::list<Row> made;  // outside of the lock
     const uint64_t hash = row.hash;
     made.push_back(std::move(row));
     std::list<Row> dropped;
     MutexLock lock(&mutex_);
     if (!family.validity->IsStill(moment)) return;
+    if (most_bytes_ == 0 || ttl_millis != ttl_millis_) return;
     const auto [place, is_new] = by_hash_.try_emplace(hash, made.begin());
     if (!is_new) {
       bytes_ -= place->second->bytes();
@@ -100,11 +102,27 @@ class RowCache::Shard {
     }
     bytes_ += made.front().bytes();
     rows_.splice(rows_.begin(), made);
-    while (bytes_ > most_bytes && rows_.size() > 1) {
-      bytes_ -= rows_.back().bytes();
-      by_hash_.erase(rows_.back().hash);
-      dropped.splice(dropped.begin(), rows_, std::prev(rows_.end()));
+    while (bytes_ > most_bytes_ && rows_.size() > 1) TakeOldest(&dropped);
+  }
+
+  void SetLimits(size_t most_bytes, uint64_t ttl_millis) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::list<Row> dropped;  // freed outside of the lock, as the table is
+    std::unordered_map<uint64_t, std::list<Row>::iterator> table;
+    MutexLock lock(&mutex_);
+    const bool is_shorter = ttl_millis != 0 && (ttl_millis_ == 0 || ttl_millis < ttl_millis_);
+    most_bytes_ = most_bytes;
+    ttl_millis_ = ttl_millis;
+    if (most_bytes == 0 || is_shorter) {
+      dropped.swap(rows_);
+      table.swap(by_hash_);
+      bytes_ = 0;
     }
+    while (bytes_ > most_bytes_) TakeOldest(&dropped);
+  }
+
+  bool empty() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return rows_.empty();
   }
 
   bool Forget(uint64_t hash) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -121,6 +139,11 @@ class RowCache::Shard {
   }
 
  private:
+  void TakeOldest(std::list<Row>* dropped) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    bytes_ -= rows_.back().bytes();
+    by_hash_.erase(rows_.back().hash);
+    dropped->splice(dropped->begin(), rows_, std::prev(rows_.end()));
+  }
   void Erase(std::list<Row>::iterator row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     bytes_ -= row->bytes();
     by_hash_.erase(row->hash);
@@ -131,18 +154,26 @@ class RowCache::Shard {
   std::list<Row> rows_ ABSL_GUARDED_BY(mutex_);  // those that were asked for last first
   std::unordered_map<uint64_t, std::list<Row>::iterator> by_hash_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t most_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t ttl_millis_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-RowCache::RowCache(size_t capacity_bytes, uint64_t ttl_seconds)
-    : seed_(RandomIdentity()),
-      bytes_of_shard_(capacity_bytes / kNumShards),
-      ttl_millis_(ttl_seconds * 1000) {
+RowCache::RowCache(size_t capacity_bytes, uint64_t ttl_seconds) : seed_(RandomIdentity()) {
   for (size_t i = 0; i < kNumShards; i++) shards_.push_back(std::make_unique<Shard>());
+  SetLimits(capacity_bytes, ttl_seconds);
 }
 
 RowCache::~RowCache() = default;
 
 RowCache::Shard& RowCache::ShardOf(uint64_t hash) const { return *shards_[hash % kNumShards]; }
+
+void RowCache::SetLimits(size_t capacity_bytes, uint64_t ttl_seconds) {
+  bytes_of_shard_.store(capacity_bytes / kNumShards, std::memory_order_relaxed);
+  ttl_millis_.store(ttl_seconds * 1000, std::memory_order_relaxed);
+  for (const auto& shard : shards_) {
+    shard->SetLimits(capacity_bytes / kNumShards, ttl_seconds * 1000);
+  }
+}
 
 // Nobody outside knows the seed, and so nobody can choose keys with one hash.
 uint64_t RowCache::HashOf(uint32_t family_id, std::string_view user_key) const {
@@ -152,7 +183,7 @@ uint64_t RowCache::HashOf(uint32_t family_id, std::string_view user_key) const {
 bool RowCache::Find(const RowFamily& family, std::string_view user_key, SequenceNumber snapshot,
                     PointResult* result) {
   const uint64_t hash = HashOf(family.id, user_key);
-  const uint64_t now = ttl_millis_ == 0 ? 0 : NowMillis();
+  const uint64_t now = ttl_millis_.load(std::memory_order_relaxed) == 0 ? 0 : NowMillis();
   return ShardOf(hash).Find(hash, family, user_key, snapshot, now, result);
 }
 
@@ -162,8 +193,9 @@ void RowCache::Insert(const RowFamily& family, const RowValidity::Moment& moment
                       const PointResult& result) {
   if (!IsWhole(result) || !family.validity->MayKeep(read_at)) return;
   const size_t value_bytes = result.found ? result.value.size() : 0;
-  if (value_bytes > bytes_of_shard_ / kValuesInShard) return;
-  if (user_key.size() > bytes_of_shard_ / kValuesInShard) return;
+  const size_t most_bytes = bytes_of_shard_.load(std::memory_order_relaxed) / kValuesInShard;
+  if (value_bytes > most_bytes || user_key.size() > most_bytes) return;
+  const uint64_t ttl_millis = ttl_millis_.load(std::memory_order_relaxed);
   UnlessOutOfMemory([&] {
     Row row;
     row.hash = HashOf(family.id, user_key);
@@ -171,9 +203,9 @@ void RowCache::Insert(const RowFamily& family, const RowValidity::Moment& moment
     row.generation = moment.generation;
     row.read_at = read_at;
     row.expires_at = 0;
-    if (ttl_millis_ != 0) {
-      const uint64_t tenth = ttl_millis_ / 10;
-      row.expires_at = NowMillis() + ttl_millis_ - tenth + RandomIdentity() % (2 * tenth + 1);
+    if (ttl_millis != 0) {
+      const uint64_t tenth = ttl_millis / 10;
+      row.expires_at = NowMillis() + ttl_millis - tenth + RandomIdentity() % (2 * tenth + 1);
     }
     row.found = result.found;
     row.filter_key_present = result.filter_key_present;
@@ -186,12 +218,13 @@ void RowCache::Insert(const RowFamily& family, const RowValidity::Moment& moment
     }
     row.key = std::string(user_key);
     const uint64_t hash = row.hash;
-    ShardOf(hash).Insert(std::move(row), family, moment, bytes_of_shard_);
+    ShardOf(hash).Insert(std::move(row), family, moment, ttl_millis);
   });
 }
 
 // In this order: a look-up that takes its moment after the first step sees what the memtables hold,
-// since all of that had been visible before they were flushed.
+// since all of that had been visible before they were flushed. Whether there are rows is asked
+// under the shards' locks, and not by is_on: a row that comes later finds that the flush has begun.
 uint64_t RowCache::Forget(const RowFamily& family,
                           const std::vector<std::shared_ptr<Memtable>>& memtables) {
   family.validity->BeginFlush();
@@ -201,6 +234,8 @@ uint64_t RowCache::Forget(const RowFamily& family,
     return 0;
   }
   uint64_t forgotten = 0;
+  const auto is_empty = [](const std::unique_ptr<Shard>& shard) { return shard->empty(); };
+  if (std::all_of(shards_.begin(), shards_.end(), is_empty)) return 0;
   for (const auto& memtable : memtables) {
     const std::unique_ptr<InternalIterator> entries = memtable->NewIterator();
     for (entries->SeekToFirst(); entries->Valid(); entries->Next()) {

@@ -71,10 +71,20 @@ class RowCache {
  public:
   // Rows are kept for `ttl_seconds`, a tenth more or less, so that those of one moment do not
   // expire together; 0: until they are out of date or there is no room.
+  // A capacity of 0: nothing is kept.
   RowCache(size_t capacity_bytes, uint64_t ttl_seconds);
   ~RowCache();
   RowCache(const RowCache&) = delete;
   RowCache& operator=(const RowCache&) = delete;
+
+  // False: there is nothing to be found, so that nobody need ask.
+  bool is_on() const { return bytes_of_shard_.load(std::memory_order_relaxed) != 0; }
+  size_t capacity_bytes() const {
+    return bytes_of_shard_.load(std::memory_order_relaxed) * kNumShards;
+  }
+  // Beside readers. What does not fit any more goes at once, and so do all rows if they might stay
+  // for longer than the new time.
+  void SetLimits(size_t capacity_bytes, uint64_t ttl_seconds);
 
   // What the tables of the family hold of the key for readers that see entries up to `snapshot`.
   // False: not known.
@@ -100,8 +110,9 @@ class RowCache {
   static constexpr size_t kNumShards = 16;
 
   const uint64_t seed_;
-  const size_t bytes_of_shard_;
-  const uint64_t ttl_millis_;
+  // For those who have no lock yet; each shard knows its own.
+  std::atomic<size_t> bytes_of_shard_{0};
+  std::atomic<uint64_t> ttl_millis_{0};
   std::vector<std::unique_ptr<Shard>> shards_;
 };
 

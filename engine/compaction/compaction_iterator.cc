@@ -191,8 +191,8 @@ void CompactionIterator::ShowChain() {
                                           is_last_level_for_(current_user_key_));
   if (*end != ChainEnd::kBase && !nothing_is_older) {
     chain_.Combine();
-  } else if (!chain_.MergeWhole()) {
-    num_merge_failures_++;
+  } else if (absl::Status merged = chain_.MergeWhole(); !merged.ok()) {
+    if (num_merge_failures_++ == 0) merge_failure_ = std::move(merged);
   }
   num_dropped_ += read - chain_.size();
   in_chain_ = true;

@@ -76,6 +76,8 @@ class CompactionIterator {
   uint64_t num_dropped() const { return num_dropped_; }
   // Chains of operands of which the operator made no value.
   uint64_t num_merge_failures() const { return num_merge_failures_; }
+  // Of the first of them.
+  const absl::Status& merge_failure() const { return merge_failure_; }
   // Of those that were dropped, the ones that a range tombstone hides.
   uint64_t num_range_deleted() const { return num_range_deleted_; }
 
@@ -129,6 +131,7 @@ class CompactionIterator {
   uint64_t num_seen_ = 0;
   uint64_t num_dropped_ = 0;
   uint64_t num_merge_failures_ = 0;
+  absl::Status merge_failure_;
   uint64_t num_range_deleted_ = 0;
   absl::Status status_;
 };

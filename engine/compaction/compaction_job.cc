@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/ongoing_call.h"
 #include "engine/base/start_thread.h"
 #include "engine/compaction/compaction_parts.h"
 #include "engine/compaction/range_tombstone_merge.h"
@@ -122,6 +123,7 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
       tombstones.Kept(options.snapshots, is_oldest_of, part->range.begin, part->range.end),
       &part->output);
   part->output.num_merge_failures = entries.num_merge_failures();
+  part->output.merge_failure = entries.merge_failure();
   part->bytes_read = counters.bytes_read.value();
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();
@@ -148,7 +150,9 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
   // The parts share nothing but the options: each has its own iterators, table output and result.
   std::vector<std::thread> threads(parts.size());
   size_t started = 1;
+  const OngoingCall* const call = OngoingCall::Innermost();
   while (started < parts.size() && StartThread(&threads[started], [&, part = &parts[started]] {
+                                     const OngoingCall same_call(call);
                                      RunPart(compaction, options, readahead_bytes, part);
                                    }).ok()) {
     started++;
@@ -176,6 +180,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     result->output.waited += part.output.waited;
     result->output.num_filters_fell_back += part.output.num_filters_fell_back;
     result->output.num_merge_failures += part.output.num_merge_failures;
+    result->output.merge_failure.Update(part.output.merge_failure);
     std::move(part.output.files.begin(), part.output.files.end(),
               std::back_inserter(result->output.files));
   }

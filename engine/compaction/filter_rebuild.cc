@@ -60,6 +60,9 @@ class KeyScan {
 
   absl::Status Pause() {
     WINNOW_RETURN_IF_ERROR(CheckNotCancelled(options_.paced.cancelled));
+    if (options_.must_give_way != nullptr && options_.must_give_way()) {
+      return absl::CancelledError("other work is more urgent");
+    }
     const uint64_t read = counters_.bytes_read.value();
     if (options_.paced.limiter != nullptr && read > paid_) {
       result_->waited += options_.paced.limiter->Request(read - paid_, options_.paced.priority,
@@ -82,7 +85,7 @@ absl::Status Write(const FilterRebuildOptions& options, const SstableStore& stor
                    const std::string& path, FilterRebuildResult* result) {
   FilterFileHeader header;
   header.table_id = table.metadata().file_id;
-  header.filter_spec = filter::ToString(options.spec);
+  header.filter_spec = PointFilterText(filter::ToString(options.spec));
   header.filter_key = options.key.ToString();
   header.hash_seed = options.hash_seed;
   if (!options.unit_bits.empty()) header.units = built.units;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,6 +27,9 @@ struct FilterRebuildOptions {
   size_t readahead_bytes = size_t{1} << 20;
   // What is read and written is paced by it.
   PacedBy paced;
+  // Asked every now and then while the table is read; true ends the work with Cancelled. May be
+  // empty.
+  std::function<bool()> must_give_way = nullptr;
 };
 
 struct FilterRebuildResult {

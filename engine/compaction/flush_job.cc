@@ -35,6 +35,7 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
       options.output, comparator, &entries,
       tombstones.Kept(options.snapshots, nullptr, std::nullopt, std::nullopt), result);
   result->num_merge_failures += entries.num_merge_failures();
+  result->merge_failure.Update(entries.merge_failure());
   if (status.ok() && entries.num_seen() != num_entries) {
     status = absl::InternalError(
         absl::StrCat("flush saw ", entries.num_seen(), " of ", num_entries, " entries"));

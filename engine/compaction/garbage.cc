@@ -1,6 +1,7 @@
 #include "engine/compaction/garbage.h"
 
 #include "engine/compaction/covered_files.h"
+#include "engine/compaction/picker.h"
 
 namespace winnow {
 
@@ -12,35 +13,71 @@ constexpr uint64_t kFewestDeletions = 1000;
 // at their ends count by half: two that are hidden almost whole are just enough.
 constexpr uint64_t kLeastCoveredPart = 4;
 
-bool HidesMuchBelow(const Version& version, int level, const SstableFile& file) {
+uint64_t BytesBelow(const Version& version, const GarbagePath& path, const SstableFile& file) {
+  uint64_t bytes = 0;
+  for (const auto& below : version.Overlapping(path.below, file.range())) {
+    bytes += below->metadata().file_bytes;
+  }
+  return bytes;
+}
+
+bool HidesMuchBelow(const Version& version, const GarbagePath& path, const SstableFile& file) {
   if (file.metadata().num_range_deletions == 0) [[likely]]
     return false;
-  uint64_t merged_bytes = file.metadata().file_bytes;
-  for (const auto& below : version.Overlapping(level + 1, file.range())) {
-    merged_bytes += below->metadata().file_bytes;
-  }
-  const uint64_t covered_bytes = CoveredBytesBelow(version, level, file);
+  const uint64_t merged_bytes = file.metadata().file_bytes + BytesBelow(version, path, file);
+  const uint64_t covered_bytes = CoveredBytesBelow(version, path.level, file);
   return covered_bytes > 0 && covered_bytes >= merged_bytes / kLeastCoveredPart;
+}
+
+bool ReadersPassed(const SstableFile& file) {
+  const FileMetadata& metadata = file.metadata();
+  return file.garbage_met() && metadata.num_deletions + metadata.num_range_deletions > 0;
 }
 
 }  // namespace
 
-// Each such compaction brings the deletions one level down, and ends at the last level, where
-// nobody asks: there is no way round in a circle.
-bool HasGarbage(const Version& version, int level, const SstableFile& file) {
-  const FileMetadata& metadata = file.metadata();
-  if (file.garbage_met() && metadata.num_deletions + metadata.num_range_deletions > 0) return true;
-  if (metadata.num_deletions >= kFewestDeletions &&
-      metadata.num_deletions >= metadata.num_entries / 2) {
-    return true;
-  }
-  return HidesMuchBelow(version, level, file);
+std::optional<GarbagePath> PathOfGarbage(const Version& version, const ColumnFamilyOptions& options,
+                                         bool has_tiers, int level) {
+  GarbagePath path;
+  path.level = level;
+  path.below = level + 1;
+  if (!has_tiers) return path;
+  path.most_times_larger = options.level_size_multiplier;
+  const int last = LastCompactedLevel(options);
+  while (path.below <= last && version.num_files(path.below) == 0) path.below++;
+  if (path.below > last) return std::nullopt;
+  return path;
 }
 
-int LevelWithGarbage(const Version& version, int first, int last) {
-  for (int level = first; level <= last; level++) {
+// Each such compaction brings the deletions one level or run down, and ends at the last one, where
+// nobody asks: there is no way round in a circle.
+bool HasGarbage(const Version& version, const GarbagePath& path, const SstableFile& file) {
+  const FileMetadata& metadata = file.metadata();
+  if (ReadersPassed(file)) return true;
+  if (metadata.num_deletions >= kFewestDeletions &&
+      metadata.num_deletions >= metadata.num_entries / 2 &&
+      static_cast<double>(BytesBelow(version, path, file)) <=
+          path.most_times_larger * static_cast<double>(metadata.file_bytes)) {
+    return true;
+  }
+  return HidesMuchBelow(version, path, file);
+}
+
+bool LevelZeroHasGarbage(const Version& version) {
+  for (const auto& file : version.files(0)) {
+    if (IsIdle(*file) && ReadersPassed(*file)) return true;
+  }
+  return false;
+}
+
+int LevelWithGarbage(const Version& version, const ColumnFamilyOptions& options, bool has_tiers) {
+  if (LevelZeroHasGarbage(version)) return 0;
+  for (int level = 1; level < LastCompactedLevel(options); level++) {
+    if (version.num_files(level) == 0) continue;
+    const std::optional<GarbagePath> path = PathOfGarbage(version, options, has_tiers, level);
+    if (!path.has_value()) continue;
     for (const auto& file : version.files(level)) {
-      if (IsIdle(*file) && HasGarbage(version, level, *file)) return level;
+      if (IsIdle(*file) && HasGarbage(version, *path, *file)) return level;
     }
   }
   return -1;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/merge_context.h"
+#include "engine/base/status.h"
 #include "engine/base/write_time.h"
 #include "winnow/options.h"
 
@@ -37,7 +38,7 @@ void OperandChain::ReplaceBy(EntryType type, std::string value) {
   entries_.push_back(std::move(newest));
 }
 
-bool OperandChain::MergeWhole() {
+absl::Status OperandChain::MergeWhole() {
   size_t num_operands = entries_.size();
   std::optional<std::string_view> existing;
   const EntryType oldest = Type(entries_.back().internal_key);
@@ -45,15 +46,16 @@ bool OperandChain::MergeWhole() {
   if (oldest == EntryType::kPut) existing = entries_.back().value;
   // From before there were operands: nothing that has some expires.
   if (oldest == EntryType::kPutWithTime) {
-    if (!HasWriteTime(entries_.back().value)) return false;
+    if (!HasWriteTime(entries_.back().value)) {
+      return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
+    }
     existing = WithoutWriteTime(entries_.back().value);
   }
   std::string merged;
-  if (!MergeOperands(*operator_, user_key_, existing, OldestFirst(num_operands), &merged).ok()) {
-    return false;
-  }
+  WINNOW_RETURN_IF_ERROR(
+      MergeOperands(*operator_, user_key_, existing, OldestFirst(num_operands), &merged));
   ReplaceBy(EntryType::kPut, std::move(merged));
-  return true;
+  return absl::OkStatus();
 }
 
 void OperandChain::Combine() {

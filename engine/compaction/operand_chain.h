@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "engine/base/internal_key.h"
 #include "winnow/merge_operator.h"
 
@@ -27,9 +28,10 @@ class OperandChain {
   bool IsFull() const { return bytes_ >= kMaxBytes; }
   size_t size() const { return entries_.size(); }
 
-  // Makes one value of all, and keeps them as they are if the operator refuses; then false. The
-  // last entry that was added is a value, a deletion, or, if there is nothing older, an operand.
-  bool MergeWhole();
+  // Makes one value of all, and keeps them as they are if the operator refuses, whose error it
+  // gives. The last entry that was added is a value, a deletion, or, if there is nothing older, an
+  // operand.
+  absl::Status MergeWhole();
   // Makes one operand of all, which are operands, where the operator can.
   void Combine();
 

@@ -13,6 +13,7 @@ namespace winnow {
 namespace {
 
 constexpr size_t kMinFilesWithinLevelZero = 4;
+constexpr const char* kReadersPassedDeletions = "readers passed many deletions";
 
 uint64_t TotalBytes(const Version::Files& files) {
   uint64_t bytes = 0;
@@ -149,6 +150,22 @@ std::unique_ptr<Compaction> FindFromLevelZero(const std::shared_ptr<const Versio
   return down;
 }
 
+// Before level 0 is due. Not for the price of a base level that is many times as large: its
+// deletions are passed until more have come.
+std::unique_ptr<Compaction> FindGarbageOfLevelZero(const std::shared_ptr<const Version>& version,
+                                                   const ColumnFamilyOptions& options,
+                                                   int base_level)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  if (AnyCompacted(version->files(0))) return nullptr;
+  auto down = FindIntoBaseLevel(version, base_level);
+  if (down == nullptr) return nullptr;
+  const auto below = static_cast<double>(TotalBytes(down->inputs[static_cast<size_t>(base_level)]));
+  const auto above = static_cast<double>(TotalBytes(down->inputs[0]));
+  if (below > above * options.level_size_multiplier) return nullptr;
+  JoinSmallNeighbours(options, down.get());
+  return down;
+}
+
 }  // namespace
 
 // With a base of 256 MB, a multiplier of 10 and 300 GB in the deepest level:
@@ -249,12 +266,32 @@ std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const V
                                    : FindInLevel(version, options, level);
     if (compaction != nullptr) return compaction;
   }
-  if (scores.with_garbage < 0) return nullptr;
-  for (const auto& file : version->files(scores.with_garbage)) {
-    if (!IsIdle(*file) || !HasGarbage(*version, scores.with_garbage, *file)) continue;
-    if (auto compaction = OneFileDown(version, options, scores.with_garbage, file)) {
-      compaction->reason = file->garbage_met() ? "readers passed many deletions" : "many deletions";
+  return scores.with_garbage < 0 ? nullptr : FindGarbage(version, options, scores.with_garbage);
+}
+
+// Of a level whose files are all busy the next one is asked.
+std::unique_ptr<Compaction> CompactionPicker::FindGarbage(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
+    int from) const {
+  const bool has_tiers = HasTiers(*version, options);
+  if (from == 0 && LevelZeroHasGarbage(*version)) {
+    const int base_level = ComputeLevelTargets(*version, options).base_level;
+    auto compaction = has_tiers ? FindInTiers(version, options, 0)
+                                : FindGarbageOfLevelZero(version, options, base_level);
+    if (compaction != nullptr) {
+      if (!compaction->inputs[0].empty()) compaction->reason = kReadersPassedDeletions;
       return compaction;
+    }
+  }
+  for (int level = std::max(from, 1); level < LastCompactedLevel(options); level++) {
+    const std::optional<GarbagePath> path = PathOfGarbage(*version, options, has_tiers, level);
+    if (!path.has_value()) continue;
+    for (const auto& file : version->files(level)) {
+      if (!IsIdle(*file) || !HasGarbage(*version, *path, *file)) continue;
+      if (auto compaction = OneFileDown(version, options, level, path->below, file)) {
+        compaction->reason = file->garbage_met() ? kReadersPassedDeletions : "many deletions";
+        return compaction;
+      }
     }
   }
   return nullptr;
@@ -336,18 +373,20 @@ std::unique_ptr<Compaction> CompactionPicker::PickWithinLevelZero(
 }
 
 // Within a level below 0 user keys never part into two files, so that one file can go alone.
+// Nothing comes to empty levels on its way meanwhile: whatever goes below `level` takes all of it
+// along, or what overlaps the file.
 std::unique_ptr<Compaction> CompactionPicker::OneFileDown(
     const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options, int level,
-    const std::shared_ptr<SstableFile>& file) {
-  if (LevelZeroGoesTo(*version, level + 1)) return nullptr;
-  Version::Files below = version->Overlapping(level + 1, file->range());
+    int to, const std::shared_ptr<SstableFile>& file) {
+  if (LevelZeroGoesTo(*version, to)) return nullptr;
+  Version::Files below = version->Overlapping(to, file->range());
   if (!AllIdle(below)) return nullptr;
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
-  compaction->output_level = level + 1;
+  compaction->output_level = to;
   compaction->reason = "level is over its target";
   compaction->inputs[static_cast<size_t>(level)] = {file};
-  compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
+  compaction->inputs[static_cast<size_t>(to)] = std::move(below);
   compaction->is_trivial_move = CanMove(*compaction, options, level);
   return compaction;
 }
@@ -358,7 +397,7 @@ std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
   std::unique_ptr<Compaction> compaction;
   const auto take = [&](const std::shared_ptr<SstableFile>& file)
                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-                          compaction = OneFileDown(version, options, level, file);
+                          compaction = OneFileDown(version, options, level, level + 1, file);
                           return compaction != nullptr;
                         };
   orders_[level].Offer(version, level, take);

@@ -173,8 +173,8 @@ std::unique_ptr<Compaction> FindRunToDrain(const std::shared_ptr<const Version>&
   return MoveOfRun(version, options, from, drained);
 }
 
-// Only where nothing is due by size: what is due takes its deletions along. Levels that go down
-// file by file alone: a run between tiers is merged whole, in its time.
+// Garbage only where nothing is due by size: what is due takes its deletions along. With fifo
+// nothing is merged.
 LevelScores CompactionPicker::Scores(const Version& version,
                                      const ColumnFamilyOptions& options) const {
   LevelScores scores = ComputeScores(version, options);
@@ -184,11 +184,9 @@ LevelScores CompactionPicker::Scores(const Version& version,
     drained = std::max(drained, 1.0);
     scores.FindMostUrgent(last);
   }
-  const bool goes_by_file = options.compaction.kind == CompactionStyle::Kind::kLeveled ||
-                            options.compaction.kind == CompactionStyle::Kind::kLazyLeveled;
-  if (scores.most_urgent >= 0 || !goes_by_file) return scores;
-  scores.with_garbage =
-      LevelWithGarbage(version, HasTiers(version, options) ? last - 1 : 1, last - 1);
+  const bool is_fifo = options.compaction.kind == CompactionStyle::Kind::kFifo;
+  if (scores.most_urgent >= 0 || is_fifo) return scores;
+  scores.with_garbage = LevelWithGarbage(version, options, HasTiers(version, options));
   scores.most_urgent = scores.with_garbage;
   return scores;
 }

@@ -145,7 +145,7 @@ std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
 // Three moments: the flag, from which on calls are refused; the edit, before which a crash brings
 // the family back whole; the empty view, with which its memory and files go as soon as no iterator
 // and no look-up holds them.
-absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
+absl::Status DBImpl::Drop(ColumnFamily* family, bool is_owner) {
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_RETURN_IF_ERROR(CheckWritable());
     if (family == nullptr || Own(family)->database_number() != families_.database_number()) {
@@ -155,6 +155,8 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
       return absl::InvalidArgumentError("the column family 'default' cannot be dropped");
     }
     ColumnFamilyState* own = Own(family);
+    if (own->is_reserved() && !is_owner) return own->ReservedError();
+    WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
     {
       ExclusiveWrites writes(&write_queue_);
       DatabaseLock lock(&mutex_);

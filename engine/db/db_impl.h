@@ -100,14 +100,18 @@ class DBImpl final : public DB, private IteratorOwner {
                                                 std::string_view upper) override;
 
   // --- For rooms to the right ---
-  // The family is of one of them from now on: other writes and ingestions than by these calls are
-  // refused with InvalidArgument.
+  // The family is of one of them from now on: InvalidArgument refuses writes, ingestions, a drop,
+  // and other filters, merge operators or times to live, unless they come by these calls.
   void ReserveForOwner(ColumnFamily* family) { Own(family)->ReserveForOwner(); }
   absl::Status WriteAsOwner(const WriteOptions& options, const WriteBatch& batch) {
     return WriteIfValid(options, batch, nullptr, /*is_of_owner=*/true);
   }
   absl::StatusOr<IngestInfo> IngestAsOwner(const std::vector<IngestFile>& files,
                                            const IngestOptions& options);
+  absl::Status SetOptionsAsOwner(ColumnFamily* family, std::span<const OptionSetting> settings) {
+    return SetOptionsBy(family, settings, /*is_owner=*/true);
+  }
+  absl::Status DropAsOwner(ColumnFamily* family) { return Drop(family, /*is_owner=*/true); }
   // Whether keys from `lower` to before `upper` may be there, by memtables and filters alone: true
   // where no filter is in memory that knows such a range. Deleted keys count.
   bool MayExistInRange(const ReadOptions& options, ColumnFamily* family, std::string_view lower,
@@ -125,11 +129,15 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::StatusOr<ColumnFamily*> CreateColumnFamily(const ColumnFamilyOptions& options,
                                                    std::string_view name) override;
   absl::StatusOr<ColumnFamily*> FindColumnFamily(std::string_view name) override;
-  absl::Status DropColumnFamily(ColumnFamily* family) override;
+  absl::Status DropColumnFamily(ColumnFamily* family) override {
+    return Drop(family, /*is_owner=*/false);
+  }
   std::vector<ColumnFamily*> ColumnFamilies() override;
 
   // set_options.cc
-  absl::Status SetOptions(ColumnFamily* family, std::span<const OptionSetting> settings) override;
+  absl::Status SetOptions(ColumnFamily* family, std::span<const OptionSetting> settings) override {
+    return SetOptionsBy(family, settings, /*is_owner=*/false);
+  }
   absl::StatusOr<std::string> GetOption(ColumnFamily* family, std::string_view name) override;
   absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
                          std::string_view filter_key) override;
@@ -143,6 +151,10 @@ class DBImpl final : public DB, private IteratorOwner {
   // refilter.cc
   absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
                                         const RefilterOptions& options) override;
+  absl::Status CheckRefilterBudget(const ColumnFamilyState& family, const RefilterOptions& options);
+  // Of new filters of the family under another budget than the present one; 0: nothing.
+  absl::StatusOr<std::optional<BitsByLevel>> PlannedBits(const ColumnFamilyState& family,
+                                                         uint64_t budget_bytes);
 
   // ingest.cc
   absl::StatusOr<IngestInfo> Ingest(const std::vector<IngestFile>& files,
@@ -178,6 +190,9 @@ class DBImpl final : public DB, private IteratorOwner {
   // False once the database is closed, and in a child made by fork(2).
   bool IsUsable() const { return !closed_.load(std::memory_order_relaxed) && process_.IsThisOne(); }
   absl::Status Unusable() const;  // the error of calls when it is not
+  // FailedPrecondition in a callback of a flush or a compaction of the database, which the call
+  // would wait for.
+  absl::Status CheckMayWaitForJobs() const;
 
   // --- write_path.cc ---
   TransactionParts PartsForTransactions();
@@ -198,7 +213,7 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status Find(const ReadOptions& options, ColumnFamilyState* family, const ReadView& view,
                     const RowValidity::Moment& moment, std::string_view key,
                     ThreadCounters& counters, Found* found);
-  // Version::Get, where there is a row cache; `moment` is from before the view.
+  // Version::Get, where the row cache is on; `moment` is from before the view.
   absl::Status GetThroughRowCache(const ReadOptions& options, ColumnFamilyState* family,
                                   const ReadView& view, const RowValidity::Moment& moment,
                                   const LookupKey& lookup, ThreadCounters& counters,
@@ -219,8 +234,8 @@ class DBImpl final : public DB, private IteratorOwner {
                      Take& take, TakeMerged& take_merged);
   // The value of a key of which Find has met an operand.
   absl::Status FinishMerge(const ReadOptions& options, const ColumnFamilyState& family,
-                           const ReadView& view, std::string_view key, ThreadCounters& counters,
-                           const Found& found, std::string* value);
+                           const ReadView& view, std::string_view key, std::string_view call,
+                           ThreadCounters& counters, const Found& found, std::string* value);
   SequenceNumber SequenceFor(const ReadOptions& options) const;
   LookupContext MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
                             ThreadCounters& counters);
@@ -245,8 +260,10 @@ class DBImpl final : public DB, private IteratorOwner {
   // As they are now, with the fields of this family.
   Options OptionsNow(const ColumnFamilyState& family) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  absl::Status ChangeOptions(ColumnFamilyState* family, std::span<const OptionSetting> settings)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status SetOptionsBy(ColumnFamily* family, std::span<const OptionSetting> settings,
+                            bool is_owner);
+  absl::Status ChangeOptions(ColumnFamilyState* family, std::span<const OptionSetting> settings,
+                             bool is_owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status PlanOptions(ColumnFamilyState* family, std::span<const OptionSetting> settings,
                            OptionsChange* change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status PrepareOptions(const ColumnFamilyState& family, const Options& now,
@@ -257,6 +274,9 @@ class DBImpl final : public DB, private IteratorOwner {
   void ApplyFilterBudget(uint64_t budget_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void ApplyOptions(ColumnFamilyState* family, OptionsChange change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Those whose change closes files or frees much memory, which is not done under the mutex. By one
+  // thread at a time.
+  void ApplyCacheOptions() ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // --- flush_and_compact.cc ---
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);
@@ -301,6 +321,7 @@ class DBImpl final : public DB, private IteratorOwner {
     return static_cast<ColumnFamilyState*>(family);
   }
   absl::Status CheckFamily(const ColumnFamily* family) const;
+  absl::Status Drop(ColumnFamily* family, bool is_owner);
   // Not OK if the set of families, or the manifest, may not be changed now; heals a log that
   // failed.
   absl::Status PrepareForChange()
@@ -323,6 +344,9 @@ class DBImpl final : public DB, private IteratorOwner {
 
   // --- filter_memory.cc ---
   std::vector<FamilyTree> TreesNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // What TreesNow leaves out: whose tables the planner may have refiltered.
+  void MarkRefilterable(std::vector<FamilyTree>* trees) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void GivePlannedBits(const std::vector<FamilyTree>& trees, const std::vector<BitsByLevel>& bits)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // For tables that are about to be written: by the trees' shape alone, where they have grown or
@@ -357,7 +381,7 @@ class DBImpl final : public DB, private IteratorOwner {
   // That new filters' bits are planned for; less than 0: they are to be planned.
   double planned_keys_ ABSL_GUARDED_BY(database_mutex) = -1;
   FalsePositiveCache false_positive_cache_;
-  const std::unique_ptr<RowCache> row_cache_;  // null: nothing is kept
+  RowCache row_cache_;
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};
   const OwningProcess process_;

@@ -373,7 +373,10 @@ class DbIterator final : public Iterator {
     context.read_options.counters = options_.reads.get();
     status_ = ReadMergedValue(*view_, view_->MakeLookupKey(saved_key_, newest), context,
                               /*in_tables=*/false, options_.recorder->Local(), &saved_value_);
-    if (!status_.ok()) return false;
+    if (!status_.ok()) {
+      ReportMergeFailure();
+      return false;
+    }
     seek_key_.clear();
     AppendInternalKey(&seek_key_, saved_key_, 0, EntryType::kDelete);
     internal_->Seek(seek_key_);
@@ -392,10 +395,16 @@ class DbIterator final : public Iterator {
     ClearOperands();
     if (!status_.ok()) {
       counters.Add(Ticker::kMergeFailures);
+      ReportMergeFailure();
       return false;
     }
     saved_value_.swap(merged);
     return true;
+  }
+
+  void ReportMergeFailure() {
+    if (!absl::IsFailedPrecondition(status_)) return;
+    options_.events->AddMergeFailures(options_.family->name(), "iterator", status_, 1);
   }
 
   MergeContext& Operands() {

@@ -1,10 +1,20 @@
 // Flush, CompactRange, WaitForBackgroundWork: background work that somebody waits for.
 #include "engine/base/database_closed.h"
+#include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
+
+absl::Status DBImpl::CheckMayWaitForJobs() const {
+  if (!OngoingCall::IsOf(&mutex_)) return absl::OkStatus();
+  return CatchOutOfMemory([] {
+    return absl::FailedPreconditionError(
+        "a compaction filter or merge operator asks for what waits for the flush or compaction "
+        "that has called it");
+  });
+}
 
 absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
   if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
@@ -39,7 +49,10 @@ absl::Status DBImpl::AwaitFlush(ColumnFamilyState* family) {
 }
 
 absl::Status DBImpl::Flush(ColumnFamily* family) {
-  const absl::Status checked = CatchOutOfMemory([&] { return CheckRead(family, ""); });
+  const absl::Status checked = CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
+    return CheckRead(family, "");
+  });
   // In a forked child some lock may be held by a thread that the child has not.
   if (!checked.ok()) return checked;
   const absl::Status status = CatchOutOfMemory([&] { return FlushMemtables(Own(family)); });
@@ -51,6 +64,7 @@ absl::Status DBImpl::Flush(ColumnFamily* family) {
 absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                                   std::optional<std::string_view> end) {
   return CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
     WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
     ColumnFamilyState* own = Own(family);
     WINNOW_RETURN_IF_ERROR(FlushMemtables(own));
@@ -69,6 +83,7 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
 // Damage that a compaction met is returned as well; what is sound is waited for.
 absl::Status DBImpl::WaitForBackgroundWork() {
   if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
+  WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
   absl::Status status;
   {
     DatabaseLock lock(&mutex_);

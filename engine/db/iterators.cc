@@ -26,6 +26,13 @@ void AddTombstonesOf(const Memtable& memtable, IteratorTombstones* tombstones) {
   for (size_t i = 0; i < runs->num_runs(); i++) tombstones->AddRun({&runs->run(i)}, runs);
 }
 
+// Worth a flush for what readers pass: at least a quarter of it are deletions, which take what they
+// hide here along; and it is no tiny one, or each scan of a queue would make a table.
+bool IsMostlyGarbage(const Memtable& memtable, size_t write_buffer_bytes) {
+  return memtable.num_deletions() >= memtable.num_entries() / 4 + 1 &&
+         memtable.memory_bytes() >= write_buffer_bytes / 8;
+}
+
 }  // namespace
 
 std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
@@ -184,8 +191,9 @@ bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,
   return may_exist;
 }
 
-// The files around the key that have deletions, or versions of one key, to get rid of. Each is
-// noted once, and goes with its compaction: what readers meet makes no more work than that.
+// The files around the key that have deletions, or versions of one key, to get rid of; and the
+// memtable. Each is noted once, and goes with its compaction or flush: what readers meet makes no
+// more work than that.
 void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
                          uint64_t num_entries) {
   UnlessOutOfMemory([&] {
@@ -194,13 +202,19 @@ void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string
     event.column_family = std::string(family->name());
     event.num_inputs = num_entries;
     events_.Add(std::move(event));
+    Memtable& memtable = *view.active;
+    const bool can_work = !options_.read_only && IsUsable();
+    if (can_work && IsMostlyGarbage(memtable, Own(family)->write_buffer_bytes()) &&
+        memtable.NoteGarbage()) {
+      leader_.WantEarlyFlush(Own(family));
+    }
     bool is_new = false;
-    for (int level = 1; level < kNumLevels; level++) {
+    for (int level = 0; level < kNumLevels; level++) {
       for (const auto& file : view.version->Overlapping(level, &user_key, &user_key)) {
         is_new = file->NoteGarbage() || is_new;
       }
     }
-    if (!is_new || options_.read_only || !IsUsable()) return;
+    if (!is_new || !can_work) return;
     DatabaseLock lock(&mutex_);
     scheduler_.SignalWork();
   });

@@ -31,8 +31,10 @@ Event CompactionEvent(Event::Kind kind, std::string_view family, const Compactio
   return event;
 }
 
-Event RefilterEvent(Event::Kind kind, std::string_view family, std::string_view filter) {
+Event RefilterEvent(Event::Kind kind, std::string_view family, std::string_view filter,
+                    std::string_view path) {
   Event event;
+  event.path = std::string(path);
   event.kind = kind;
   event.column_family = std::string(family);
   event.message = std::string(filter);
@@ -85,15 +87,17 @@ void NotifyCompactionEnd(EventQueue* events, std::string_view family, const Comp
   });
 }
 
-void NotifyRefilterBegin(EventQueue* events, std::string_view family, std::string_view filter) {
+void NotifyRefilterBegin(EventQueue* events, std::string_view family, std::string_view filter,
+                         std::string_view path) {
   UnlessOutOfMemory(
-      [&] { events->Add(RefilterEvent(Event::Kind::kRefilterBegin, family, filter)); });
+      [&] { events->Add(RefilterEvent(Event::Kind::kRefilterBegin, family, filter, path)); });
 }
 
 void NotifyRefilterEnd(EventQueue* events, std::string_view family, std::string_view filter,
-                       const JobResult& result) {
-  UnlessOutOfMemory(
-      [&] { NotifyEnd(events, RefilterEvent(Event::Kind::kRefilterEnd, family, filter), result); });
+                       const JobResult& result, std::string_view path) {
+  UnlessOutOfMemory([&] {
+    NotifyEnd(events, RefilterEvent(Event::Kind::kRefilterEnd, family, filter, path), result);
+  });
 }
 
 }  // namespace winnow

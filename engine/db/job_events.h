@@ -28,9 +28,11 @@ void NotifyCompactionBegin(EventQueue* events, std::string_view family,
                            const Compaction& compaction);
 void NotifyCompactionEnd(EventQueue* events, std::string_view family, const Compaction& compaction,
                          const JobResult& result);
-void NotifyRefilterBegin(EventQueue* events, std::string_view family, std::string_view filter);
+// `path`: the one SSTable that the planner chose; empty: a call of Refilter.
+void NotifyRefilterBegin(EventQueue* events, std::string_view family, std::string_view filter,
+                         std::string_view path = {});
 void NotifyRefilterEnd(EventQueue* events, std::string_view family, std::string_view filter,
-                       const JobResult& result);
+                       const JobResult& result, std::string_view path = {});
 
 }  // namespace winnow
 

@@ -13,7 +13,7 @@ namespace winnow {
 
 // Of a key whose newest version that key.snapshot includes is an operand: what its operator makes
 // of it and of the versions before it. `in_tables`: Version::Get found that version, and it is not
-// in the memtables.
+// in the memtables. FailedPrecondition: the operator makes no value.
 absl::Status ReadMergedValue(const ReadView& view, const LookupKey& key,
                              const LookupContext& context, bool in_tables, ThreadCounters& counters,
                              std::string* value);

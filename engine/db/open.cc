@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/database_closed.h"
+#include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
 #include "engine/cache/block_cache.h"
 #include "engine/db/database_directory.h"
@@ -50,11 +51,7 @@ DBImpl::DBImpl(const Options& options, std::string path)
                                             : NewBlockCache(options.block_cache_bytes)),
       filter_ledger_(std::make_shared<FilterLedger>(options_.filter_memory_budget)),
       filter_budget_(filter_ledger_, options_.optimize_filters_for_hits),
-      row_cache_(
-          options_.row_cache_bytes == 0
-              ? nullptr
-              : std::make_unique<RowCache>(options_.row_cache_bytes,
-                                           static_cast<uint64_t>(options_.row_cache_ttl_seconds))),
+      row_cache_(options_.row_cache_bytes, static_cast<uint64_t>(options_.row_cache_ttl_seconds)),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
                  options_.charge_filters_to_cache, options_.mmap_reads, filter_ledger_,
                  options_.optimize_filters_for_hits},
@@ -118,11 +115,12 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.events = &events_;
   parts.rate_limiter = &rate_limiter_;
   parts.recorder = &recorder_;
-  parts.row_cache = row_cache_.get();
+  parts.row_cache = &row_cache_;
   parts.save_statistics = [this] {
     if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
   };
   parts.keep_filters = [this] { KeepFilters(); };
+  parts.filter_budget = &filter_budget_;
   parts.plan_new_filters = [this]()
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { PlanNewFilters(); };
   return parts;
@@ -221,11 +219,8 @@ absl::Status DBImpl::OpenFiles(MissingFilterFile missing_filter_file) {
 // were added before are delivered now. A damaged filter or table is no reason not to open: reads
 // that need it say so, or go without the filter.
 absl::Status DBImpl::StartEvents() {
-  std::unique_ptr<InfoLog> log;
-  if (const size_t bytes = InfoLogBytesOf(options_); bytes > 0) {
-    log = std::make_unique<InfoLog>(FileSystemOf(options_), path_, bytes, options_.info_log_files);
-  }
-  WINNOW_RETURN_IF_ERROR(events_.Start(std::move(log)));
+  WINNOW_RETURN_IF_ERROR(events_.Start({FileSystemOf(options_), path_},
+                                       {InfoLogBytesOf(options_), options_.info_log_files}));
   Event opened;
   opened.kind = Event::Kind::kDatabaseOpened;
   for (const std::string& note : recovery_notes_) {
@@ -273,6 +268,11 @@ absl::Status DBImpl::StartEvents() {
 // database.
 absl::Status DBImpl::Close() {
   if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
+  // Closing waits for the end of all of these.
+  if (OngoingCall::IsOf(&mutex_) || OngoingCall::IsOf(&jobs_) || OngoingCall::IsOf(&events_)) {
+    return CatchOutOfMemory(
+        [] { return absl::FailedPreconditionError("a callback of the database cannot close it"); });
+  }
   if (closed_.exchange(true)) return absl::OkStatus();
   transactions_->Close();
   // A listener may be in the middle of a call; those that it begins from now on are refused.

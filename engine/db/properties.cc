@@ -138,7 +138,10 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
 void DBImpl::SaveStatistics(bool is_closed) {
   UnlessOutOfMemory([&] {
     const Statistics statistics = CountedSinceOpening(FamiliesNow());
-    statistics_saver_.Save(statistics, statistics.in_all, is_closed, SteadyNow()).IgnoreError();
+    statistics_saver_
+        .Save(statistics, statistics.in_all, FilterBudgetJson(ReportFilterBudget()), is_closed,
+              SteadyNow())
+        .IgnoreError();
   });
 }
 
@@ -193,9 +196,9 @@ MemoryUsage DBImpl::GetMemoryUsage() {
   }
   usage.block_cache = cache.blocks_memory_bytes();
   usage.block_cache_table = cache.slots_bytes();
-  if (row_cache_ != nullptr) {
-    usage.row_cache = row_cache_->memory_bytes();
-    usage.row_cache_limit = options_.row_cache_bytes;
+  if (row_cache_.is_on()) {
+    usage.row_cache = row_cache_.memory_bytes();
+    usage.row_cache_limit = row_cache_.capacity_bytes();
   }
   usage.write_buffer_limit = budget.limit_bytes();
   usage.block_cache_capacity = cache.capacity_bytes();

@@ -221,7 +221,7 @@ bool MayKeepRows(const ReadView& view) { return view.comparator.user()->EqualKey
     PointResult* result) {
   const RowFamily rows = family->row_family();
   const bool may_keep = MayKeepRows(view);
-  if (may_keep && row_cache_->Find(rows, lookup.user_key, lookup.snapshot, result)) {
+  if (may_keep && row_cache_.Find(rows, lookup.user_key, lookup.snapshot, result)) {
     CountRow(*result, counters);
     return absl::OkStatus();
   }
@@ -229,7 +229,7 @@ bool MayKeepRows(const ReadView& view) { return view.comparator.user()->EqualKey
   const LookupContext context = MakeContext(options, family->id(), FilterCall::kGet, counters);
   WINNOW_RETURN_IF_ERROR(view.version->Get(lookup, context, result));
   if (may_keep && options.snapshot == nullptr && options.fill_cache) {
-    row_cache_->Insert(rows, moment, lookup.user_key, lookup.snapshot, *result);
+    row_cache_.Insert(rows, moment, lookup.user_key, lookup.snapshot, *result);
   }
   return absl::OkStatus();
 }
@@ -244,7 +244,7 @@ void DBImpl::MultiGetThroughRowCache(const ReadOptions& options, ColumnFamilySta
   for (BatchLookup& lookup : batch) {
     if (lookup.done) continue;
     if (may_keep &&
-        row_cache_->Find(rows, lookup.key.user_key, lookup.key.snapshot, &lookup.result)) {
+        row_cache_.Find(rows, lookup.key.user_key, lookup.key.snapshot, &lookup.result)) {
       lookup.done = true;
       CountRow(lookup.result, counters);
     } else {
@@ -256,7 +256,7 @@ void DBImpl::MultiGetThroughRowCache(const ReadOptions& options, ColumnFamilySta
   if (!may_keep || options.snapshot != nullptr || !options.fill_cache) return;
   for (BatchLookup* lookup : missed) {
     if (!lookup->status.ok()) continue;
-    row_cache_->Insert(rows, moment, lookup->key.user_key, lookup->key.snapshot, lookup->result);
+    row_cache_.Insert(rows, moment, lookup->key.user_key, lookup->key.snapshot, lookup->result);
   }
 }
 
@@ -265,7 +265,7 @@ void DBImpl::MultiGetThroughRowCache(const ReadOptions& options, ColumnFamilySta
 template <typename Take, typename TakeMerged>
 absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                              Take take, TakeMerged take_merged) {
-  if (row_cache_ != nullptr) [[unlikely]]
+  if (row_cache_.is_on()) [[unlikely]]
     return GetBy<true>(options, family, key, take, take_merged);
   return GetBy<false>(options, family, key, take, take_merged);
 }
@@ -299,7 +299,7 @@ absl::Status DBImpl::GetBy(const ReadOptions& options, ColumnFamily* family, std
   if (!found.value) [[unlikely]] {
     if (!found.operand) return absl::NotFoundError("");  // no message: no allocation
     std::string merged;
-    WINNOW_RETURN_IF_ERROR(FinishMerge(options, *own, *view, key, counters, found, &merged));
+    WINNOW_RETURN_IF_ERROR(FinishMerge(options, *own, *view, key, "get", counters, found, &merged));
     counters.Add(Ticker::kGetsFound);
     take_merged(std::move(merged));
     return absl::OkStatus();
@@ -314,8 +314,8 @@ absl::Status DBImpl::GetBy(const ReadOptions& options, ColumnFamily* family, std
 [[gnu::noinline]] absl::Status DBImpl::FinishMerge(const ReadOptions& options,
                                                    const ColumnFamilyState& family,
                                                    const ReadView& view, std::string_view key,
-                                                   ThreadCounters& counters, const Found& found,
-                                                   std::string* value) {
+                                                   std::string_view call, ThreadCounters& counters,
+                                                   const Found& found, std::string* value) {
   const bool in_tables = found.node == nullptr;
   const SequenceNumber newest =
       in_tables ? found.result.sequence : Sequence(found.node->internal_key());
@@ -323,6 +323,7 @@ absl::Status DBImpl::GetBy(const ReadOptions& options, ColumnFamily* family, std
   absl::Status status =
       ReadMergedValue(view, view.MakeLookupKey(key, newest), context, in_tables, counters, value);
   events_.AddIfCorruption(status);
+  if (absl::IsFailedPrecondition(status)) events_.AddMergeFailures(family.name(), call, status, 1);
   return status;
 }
 
@@ -419,7 +420,7 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     nodes[i] = in_memory.node;
     batch[i].done = in_memory.known();
   }
-  if (row_cache_ != nullptr) [[unlikely]] {
+  if (row_cache_.is_on()) [[unlikely]] {
     MultiGetThroughRowCache(options, own, *view, before_view, batch, context, counters);
   } else {
     view->version->MultiGet(batch, context);
@@ -446,8 +447,8 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
         found.node = nodes[i];
         found.result.sequence = lookup.result.sequence;
         std::string merged;
-        WINNOW_RETURN_IF_ERROR(
-            FinishMerge(options, *own, *view, lookup.key.user_key, counters, found, &merged));
+        WINNOW_RETURN_IF_ERROR(FinishMerge(options, *own, *view, lookup.key.user_key, "multi-get",
+                                           counters, found, &merged));
         PinnedValueAccess::Take(&value, std::move(merged));
         return absl::OkStatus();
       });

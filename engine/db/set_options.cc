@@ -7,12 +7,14 @@
 //
 // Write leadership is not taken: a leader that waits in a stall has it, and another trigger or
 // bound may be just what ends that.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/cache/block_cache.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
 #include "engine/db/option_table.h"
@@ -37,6 +39,19 @@ absl::Status CheckMayChange(const TextOption& option) {
       absl::StrCat("option ", ToAbsl(option.name),
                    ": never changes once it is recorded, and is given when the column family is "
                    "created or the database is opened"));
+}
+
+// Whether entries that are there would mean something else, or go, by the new options.
+bool ChangesWhatIsThere(const std::vector<const TextOption*>& changed, const Options& next) {
+  return std::any_of(changed.begin(), changed.end(), [&](const TextOption* option) {
+    return option->name == "filter" || option->name == "filter_key" ||
+           option->name == "merge_operator" || option->name == "ttl_seconds" ||
+           (option->name == "compaction" && next.compaction.kind == CompactionStyle::Kind::kFifo);
+  });
+}
+
+InfoLogLimits InfoLogLimitsOf(const Options& options) {
+  return {InfoLogBytesOf(options), options.info_log_files};
 }
 
 // "level_base_bytes=1G, zstd_level=9".
@@ -64,6 +79,8 @@ struct DBImpl::OptionsChange {
 
 Options DBImpl::OptionsNow(const ColumnFamilyState& family) const {
   Options now = database_options_;
+  // One that the program made may have been given another capacity.
+  if (options_.block_cache != nullptr) now.block_cache_bytes = cache_->capacity_bytes();
   static_cast<ColumnFamilyOptions&>(now) = family.options();
   if (const auto record = versions_.families().find(family.id());
       record != versions_.families().end()) {
@@ -104,10 +121,16 @@ absl::Status DBImpl::PlanOptions(ColumnFamilyState* family, std::span<const Opti
   if (next.filter.empty()) next.filter = now.filter;
   if (next.filter_key.empty()) next.filter_key = now.filter_key;
   if (!next.ttl_seconds.has_value()) next.ttl_seconds = now.ttl_seconds;
+  next.info_log_bytes = InfoLogBytesOf(next);
   for (const TextOption& option : TextOptions()) {
     if (option.get(next) != option.get(now)) change->changed.push_back(&option);
   }
   if (change->changed.empty()) return absl::OkStatus();
+  if (options_.block_cache != nullptr && next.block_cache_bytes != now.block_cache_bytes) {
+    return absl::InvalidArgumentError(
+        "option block_cache_bytes: the block cache is the program's own (Options::block_cache), "
+        "which BlockCache::SetCapacity resizes");
+  }
   WINNOW_RETURN_IF_ERROR(PlanFilterBudget(base, now, change));
   if (const absl::Status fits = ValidateColumnFamilyOptions(next, base.name()); !fits.ok()) {
     return WithContext(fits, Listed(change->changed, next));
@@ -199,10 +222,32 @@ void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
   live_options_.Set(change.next);
   scheduler_.UseThreads(change.next.background_threads);
   leader_.LimitsChanged();
+  const InfoLogLimits log = InfoLogLimitsOf(change.next);
+  const bool is_other_log = log != InfoLogLimitsOf(database_options_);
   database_options_ = std::move(change.next);
+  // The first line of a LOG that begins, and the last of one that ends.
+  if (is_other_log && log.file_bytes > 0) events_.SetLog(log);
   events_.Add(std::move(change.event));
+  if (is_other_log && log.file_bytes == 0) events_.SetLog(log);
   // For those who wait in a stall that may be none any more.
   scheduler_.SignalProgress();
+}
+
+void DBImpl::ApplyCacheOptions() {
+  size_t most_open_files;
+  size_t block_cache_bytes;
+  size_t row_cache_bytes;
+  uint64_t row_cache_ttl_seconds;
+  {
+    DatabaseLock lock(&mutex_);
+    most_open_files = MaxOpenFilesOf(database_options_);
+    block_cache_bytes = database_options_.block_cache_bytes;
+    row_cache_bytes = database_options_.row_cache_bytes;
+    row_cache_ttl_seconds = static_cast<uint64_t>(database_options_.row_cache_ttl_seconds);
+  }
+  open_files_.SetLimit(most_open_files);
+  row_cache_.SetLimits(row_cache_bytes, row_cache_ttl_seconds);
+  if (options_.block_cache == nullptr) cache_->SetCapacity(block_cache_bytes);
 }
 
 // The specs of families stay as they are in memory: under a budget their amounts play no part.
@@ -217,16 +262,21 @@ void DBImpl::ApplyFilterBudget(uint64_t budget_bytes) {
 }
 
 absl::Status DBImpl::ChangeOptions(ColumnFamilyState* family,
-                                   std::span<const OptionSetting> settings) {
+                                   std::span<const OptionSetting> settings, bool is_owner) {
   if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
   if (family != nullptr) WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped
   OptionsChange change;
   WINNOW_RETURN_IF_ERROR(PlanOptions(family, settings, &change));
   if (change.changed.empty()) return absl::OkStatus();
+  if (family != nullptr && family->is_reserved() && !is_owner &&
+      ChangesWhatIsThere(change.changed, change.next)) {
+    return family->ReservedError();
+  }
   // Not those that the system did not give before: no other change is to fail for them.
   if (change.next.background_threads > database_options_.background_threads) {
     WINNOW_RETURN_IF_ERROR(scheduler_.StartMoreThreads(change.next.background_threads));
   }
+  if (InfoLogBytesOf(change.next) > 0) WINNOW_RETURN_IF_ERROR(events_.EnsureThread());
   if (absl::Status status = versions_.LogAndApply(std::move(change.edit)); !status.ok()) {
     return ChangeFailed(status, "recording options");
   }
@@ -234,12 +284,12 @@ absl::Status DBImpl::ChangeOptions(ColumnFamilyState* family,
   return absl::OkStatus();
 }
 
-absl::Status DBImpl::SetOptions(ColumnFamily* family, std::span<const OptionSetting> settings) {
+absl::Status DBImpl::SetOptionsBy(ColumnFamily* family, std::span<const OptionSetting> settings,
+                                  bool is_owner) {
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_RETURN_IF_ERROR(CheckWritable());
     if (family != nullptr) WINNOW_RETURN_IF_ERROR(CheckFamily(family));
     absl::Status status;
-    size_t most_open_files = 0;
     {
       DatabaseLock lock(&mutex_);
       if (!IsUsable()) return Unusable();
@@ -248,19 +298,17 @@ absl::Status DBImpl::SetOptions(ColumnFamily* family, std::span<const OptionSett
       while (options_are_changing_) scheduler_.WaitForProgress();
       options_are_changing_ = true;
       status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-        return ChangeOptions(Own(family), settings);
+        return ChangeOptions(Own(family), settings, is_owner);
       });
       if (status.ok()) {
         DatabaseUnlock unlock(&mutex_);
+        ApplyCacheOptions();
         UnlessOutOfMemory([this] { KeepFilters(); });
       }
       options_are_changing_ = false;
       copies_running_--;
       scheduler_.SignalProgress();
-      most_open_files = MaxOpenFilesOf(database_options_);
     }
-    // Closes files, which is not done under the mutex.
-    open_files_.SetLimit(most_open_files);
     return status;
   });
 }

@@ -52,20 +52,27 @@ std::string DifferenceFromManifest(const SstableFile& file) {
   return "";
 }
 
-// Every byte of it. What it says of the keys is checked with the table, which it is asked for.
-// NotFound: it was there when the table was opened, and is not now.
-absl::Status CheckFilterFile(FileSystem& file_system, const std::string& directory,
-                             const SstableFile& table) {
-  WINNOW_RETURN_IF_ERROR(MissingIsDamage(table.filter_file_status()));
-  const FileMetadata& metadata = table.metadata();
-  if (metadata.filter_file.number == 0) return absl::OkStatus();
-  const std::string path = FilterFileName(directory, metadata.filter_file.number);
+absl::StatusOr<std::vector<SstableProblem>> ReadFilterFile(FileSystem& file_system,
+                                                           const std::string& path,
+                                                           uint64_t file_id, uint64_t table_id) {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
                           file_system.OpenRandomAccess(path));
-  WINNOW_ASSIGN_OR_RETURN(
-      const auto filter_file,
-      FilterFile::Open(std::move(file), path, metadata.filter_file.file_id, metadata.file_id));
+  WINNOW_ASSIGN_OR_RETURN(const auto filter_file,
+                          FilterFile::Open(std::move(file), path, file_id, table_id));
   return filter_file->Verify();
+}
+
+// Opened anew: every byte of it is read, by units. What it says of the keys is checked with the
+// table, which it is asked for. NotFound: it was there when the table was opened, and is not now.
+absl::StatusOr<std::vector<SstableProblem>> CheckFilterFile(FileSystem& file_system,
+                                                            const std::string& path,
+                                                            const SstableFile& table) {
+  const absl::Status refused = MissingIsDamage(table.filter_file_status());
+  auto problems = ReadFilterFile(file_system, path, table.named_filter_file().file_id,
+                                 table.metadata().file_id);
+  // What was wrong when it was opened says more than that it is gone or right by now.
+  if (!refused.ok() && (!problems.ok() || problems->empty())) return refused;
+  return problems;
 }
 
 }  // namespace
@@ -94,12 +101,19 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
           problems->push_back({path, std::nullopt, MissingIsDamage(file->open_status())});
           continue;
         }
-        const absl::Status filter_file = CheckFilterFile(*file_system_, path_, *file);
+        const uint64_t filter_number = file->named_filter_file().number;
+        const std::string filter_path = FilterFileName(path_, filter_number);
+        const auto filter_problems = filter_number == 0
+                                         ? std::vector<SstableProblem>()
+                                         : CheckFilterFile(*file_system_, filter_path, *file);
         // Another process that writes removes it with its table, or once that has another filter.
-        const bool may_be_gone = options_.read_only && absl::IsNotFound(filter_file);
-        if (!filter_file.ok() && !may_be_gone) {
-          add({FilterFileName(path_, file->metadata().filter_file.number), std::nullopt,
-               MissingIsDamage(filter_file)});
+        const bool may_be_gone = options_.read_only && absl::IsNotFound(filter_problems.status());
+        if (!filter_problems.ok() && !may_be_gone) {
+          add({filter_path, std::nullopt, MissingIsDamage(filter_problems.status())});
+        }
+        for (const SstableProblem& problem :
+             filter_problems.value_or(std::vector<SstableProblem>())) {
+          add({filter_path, problem.offset, problem.ToStatus(filter_path)});
         }
         for (const SstableProblem& problem : file->reader()->Verify()) {
           add({path, problem.offset, problem.ToStatus(path)});

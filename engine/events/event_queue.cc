@@ -1,8 +1,10 @@
 #include "engine/events/event_queue.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/ongoing_call.h"
 #include "engine/base/start_thread.h"
 #include "filter/base/out_of_memory.h"
 
@@ -14,6 +16,9 @@ namespace {
 // event, only to whoever reads.
 constexpr size_t kMaxCorruptions = 1000;  // whose messages are remembered
 
+// Between two events of one family, so that a flood of failures does not drive all else out of LOG.
+constexpr std::chrono::minutes kBetweenMergeFailures{1};
+
 }  // namespace
 
 EventQueue::EventQueue(std::vector<std::shared_ptr<EventListener>> listeners)
@@ -21,33 +26,80 @@ EventQueue::EventQueue(std::vector<std::shared_ptr<EventListener>> listeners)
 
 EventQueue::~EventQueue() { Stop(); }
 
-absl::Status EventQueue::Start(std::unique_ptr<InfoLog> log) {
-  log_ = std::move(log);
+absl::Status EventQueue::Start(InfoLogPlace place, const InfoLogLimits& limits) {
+  log_place_ = std::move(place);
+  UseLog(limits);
   // With nobody to tell, events must not pile up: from here on Add drops them.
   if (log_ == nullptr && listeners_.empty()) {
-    Stop();
+    MutexLock lock(&mutex_);
+    idle_ = true;
+    waiting_.clear();
     return absl::OkStatus();
   }
+  const absl::Status started = StartDelivery();
+  if (!started.ok()) Stop();
+  return started;
+}
+
+absl::Status EventQueue::EnsureThread() {
+  {
+    MutexLock lock(&mutex_);
+    if (!idle_) return absl::OkStatus();
+    idle_ = false;
+  }
+  const absl::Status started = StartDelivery();
+  if (!started.ok()) {
+    MutexLock lock(&mutex_);
+    idle_ = true;
+    waiting_.clear();
+  }
+  return started;
+}
+
+absl::Status EventQueue::StartDelivery() {
   {
     MutexLock lock(&mutex_);
     // Before the thread exists, so that a Drain that comes first waits for it.
     running_ = true;
   }
   const absl::Status started = StartThread(&thread_, [this] { NotifyAll(); });
-  if (started.ok()) return started;
-  {
+  if (!started.ok()) {
     MutexLock lock(&mutex_);
     running_ = false;
+    delivered_.SignalAll();
   }
-  Stop();
   return started;
+}
+
+void EventQueue::SetLog(const InfoLogLimits& limits) {
+  MutexLock lock(&mutex_);
+  if (!running_) return;
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    log_changes_.push_back({waiting_.size(), limits});
+  });
+  added_.Signal();
+}
+
+// Without memory for it there is no LOG.
+void EventQueue::UseLog(const InfoLogLimits& limits) {
+  UnlessOutOfMemory([&] {
+    if (limits.file_bytes == 0) {
+      log_.reset();
+    } else if (log_ == nullptr) {
+      log_ = std::make_unique<InfoLog>(log_place_, limits);
+    } else {
+      log_->SetLimits(limits);
+    }
+  });
 }
 
 void EventQueue::Drain() {
   MutexLock lock(&mutex_);
   // A queue that does not run has nobody who would take what waits. A listener that called this
   // would wait for itself: `delivering_` is true while it runs.
-  while (running_ && (delivering_ || !waiting_.empty())) delivered_.Wait(&mutex_);
+  while (running_ && (delivering_ || !waiting_.empty() || !log_changes_.empty())) {
+    delivered_.Wait(&mutex_);
+  }
 }
 
 void EventQueue::Stop() {
@@ -73,7 +125,7 @@ void EventQueue::Add(Event event) {
   MutexLock lock(&mutex_);
   // The time is taken, and the copy made, before the lock. Callers may hold the locks of a
   // database: what happens under this one is a few moves and never a call of somebody's code.
-  if (stopping_) return;
+  if (stopping_ || idle_) return;
   // The newest is dropped and not the oldest: how trouble began tells more than its thousandth
   // repetition. The next event that fits in says how many are missing before it.
   const bool has_place =
@@ -92,7 +144,7 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
   if (!absl::IsDataLoss(status)) return;
   {
     MutexLock lock(&mutex_);
-    if (stopping_ || corruptions_reported_.size() >= kMaxCorruptions) return;
+    if (stopping_ || idle_ || corruptions_reported_.size() >= kMaxCorruptions) return;
     bool is_new = false;
     UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       is_new = corruptions_reported_.emplace(status.message()).second;
@@ -106,22 +158,57 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
   Add(std::move(event));
 }
 
+void EventQueue::AddMergeFailures(std::string_view family, std::string_view call,
+                                  const absl::Status& status, uint64_t count) {
+  if (status.ok() || count == 0) return;
+  UnlessOutOfMemory([&] {
+    Event event;
+    event.kind = Event::Kind::kMergeFailed;
+    event.column_family = std::string(family);
+    event.message = std::string(call);
+    event.status = status;
+    {
+      MutexLock lock(&mutex_);
+      if (stopping_ || idle_) return;
+      MergeFailures& failures = merge_failures_[event.column_family];
+      failures.count += count;
+      const SteadyTime now = SteadyNow();
+      if (now < failures.silent_until) return;
+      failures.silent_until = now + kBetweenMergeFailures;
+      event.num_inputs = std::exchange(failures.count, 0);
+    }
+    Add(std::move(event));
+  });
+}
+
 void EventQueue::NotifyAll() {
+  const OngoingCall delivery(this);
   for (;;) {
     std::vector<Event> events;
+    std::vector<LogChange> log_changes;
     {
       MutexLock lock(&mutex_);
       // What the last round took has been delivered and flushed by now.
       delivering_ = false;
-      if (waiting_.empty()) delivered_.SignalAll();
-      while (waiting_.empty() && !stopping_) added_.Wait(&mutex_);
-      if (waiting_.empty()) break;
+      const auto is_due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return !waiting_.empty() || !log_changes_.empty();
+      };
+      if (!is_due()) delivered_.SignalAll();
+      while (!is_due() && !stopping_) added_.Wait(&mutex_);
+      if (!is_due()) break;
       // Everything at once: the log is flushed once for all of it, and Add meets an empty queue
       // however long the listeners take.
       events.swap(waiting_);
+      log_changes.swap(log_changes_);
       delivering_ = true;
     }
-    for (const Event& event : events) Notify(event);
+    auto change = log_changes.begin();
+    for (size_t i = 0; i <= events.size(); i++) {
+      for (; change != log_changes.end() && change->num_before == i; ++change) {
+        UseLog(change->limits);
+      }
+      if (i < events.size()) Notify(events[i]);
+    }
     if (log_ != nullptr) log_->Flush();
   }
   // Closed before Stop returns and the database's lock is released: another process that opens the

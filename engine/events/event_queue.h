@@ -3,12 +3,15 @@
 #define WINNOW_ENGINE_EVENTS_EVENT_QUEUE_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "engine/base/steady_clock.h"
 #include "engine/events/info_log.h"
 #include "filter/base/mutex.h"
 #include "winnow/event_listener.h"
@@ -23,9 +26,15 @@ class EventQueue {
   explicit EventQueue(std::vector<std::shared_ptr<EventListener>> listeners);
   ~EventQueue();
 
-  // Starts to deliver, also what was added before. `log` may be null. Called at most once. An
-  // error: there is no thread to be had, and nothing will be delivered.
-  absl::Status Start(std::unique_ptr<InfoLog> log) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Starts to deliver, also what was added before. Called at most once. An error: there is no
+  // thread to be had, and nothing will be delivered.
+  absl::Status Start(InfoLogPlace place, const InfoLogLimits& limits) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Once it has started, with nobody to deliver to, there is no thread until this. An error as
+  // that of Start; it may be tried again. Not beside Stop.
+  absl::Status EnsureThread() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Begins or ends a LOG, or changes its limits: behind the events that were added before, and
+  // before those that are added later. Without a thread, or memory for it, nothing happens.
+  void SetLog(const InfoLogLimits& limits) ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits until everything added so far has been delivered. Not from a listener.
   void Drain() ABSL_LOCKS_EXCLUDED(mutex_);
   // Tells what waits, then no more.
@@ -35,12 +44,19 @@ class EventQueue {
   void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_);
   // Does nothing unless it is DataLoss, with a message that was not delivered before.
   void AddIfCorruption(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // An operator made no value of `count` keys of the family, the first of them with this error.
+  // Most are only counted: however many there are, an event comes once a minute.
+  void AddMergeFailures(std::string_view family, std::string_view call, const absl::Status& status,
+                        uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  absl::Status StartDelivery() ABSL_LOCKS_EXCLUDED(mutex_);
+  void UseLog(const InfoLogLimits& limits);
   void NotifyAll() ABSL_LOCKS_EXCLUDED(mutex_);
   void Notify(const Event& event);
 
   const std::vector<std::shared_ptr<EventListener>> listeners_;
+  InfoLogPlace log_place_;        // written before the thread runs
   std::unique_ptr<InfoLog> log_;  // the thread's, once it runs
   std::thread thread_;
 
@@ -51,8 +67,19 @@ class EventQueue {
   uint64_t num_lost_ ABSL_GUARDED_BY(mutex_) = 0;
   bool delivering_ ABSL_GUARDED_BY(mutex_) = false;  // events that have left `waiting_`
   bool running_ ABSL_GUARDED_BY(mutex_) = false;     // somebody will take what waits
+  bool idle_ ABSL_GUARDED_BY(mutex_) = false;  // nobody is to be told: what is added is dropped
+  struct LogChange {
+    size_t num_before;  // of the events that wait
+    InfoLogLimits limits;
+  };
+  std::vector<LogChange> log_changes_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<std::string> corruptions_reported_ ABSL_GUARDED_BY(mutex_);
+  struct MergeFailures {
+    uint64_t count = 0;  // that no event has told of
+    SteadyTime silent_until;
+  };
+  std::map<std::string, MergeFailures> merge_failures_ ABSL_GUARDED_BY(mutex_);  // by family
 };
 
 }  // namespace winnow

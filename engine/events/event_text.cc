@@ -30,6 +30,14 @@ std::string CompactionText(const Event& event) {
   return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }
 
+std::string RefilterText(const Event& event) {
+  if (event.path.empty()) {
+    return absl::StrCat("refiltering of ", event.column_family, " with ", event.message);
+  }
+  return absl::StrCat("refiltering of ", event.path, " (", event.column_family, ") with ",
+                      event.message, ", chosen by the planner,");
+}
+
 std::string IngestOutcome(const Event& event) {
   const double seconds = std::chrono::duration<double>(event.duration).count();
   if (!event.status.ok()) {
@@ -89,6 +97,8 @@ std::string_view EventKindName(Event::Kind kind) {
       return "options-changed";
     case Event::Kind::kFilterRateOffPromise:
       return "filter-rate-off-promise";
+    case Event::Kind::kMergeFailed:
+      return "merge-failed";
     case Event::Kind::kFilterNotWritten:
       break;
   }
@@ -110,10 +120,10 @@ std::string Event::ToString() const {
     case Kind::kCompactionEnd:
       return CompactionText(*this);
     case Kind::kRefilterBegin:
-      return absl::StrCat("refiltering of ", column_family, " with ", message, " begins");
+      return absl::StrCat(RefilterText(*this), " begins");
     case Kind::kRefilterEnd:
-      return absl::StrCat("refiltering of ", column_family, " with ", message, " ", Outcome(*this),
-                          ", ", Counted(bytes_read, "byte"), " read");
+      return absl::StrCat(RefilterText(*this), " ", Outcome(*this), ", ",
+                          Counted(bytes_read, "byte"), " read");
     case Kind::kIngestEnd:
       return absl::StrCat("ingestion of ", Counted(num_inputs, "file"), " ", IngestOutcome(*this));
     case Kind::kGarbageMet:
@@ -141,6 +151,10 @@ std::string Event::ToString() const {
                           ": ", message);
     case Kind::kFilterRateOffPromise:
       return absl::StrCat("filters do not keep what they promise: ", message);
+    case Kind::kMergeFailed:
+      return absl::StrCat(message, " of ", column_family,
+                          " meets operands without a value: ", status.message(),
+                          num_inputs > 1 ? absl::StrCat(" (", num_inputs, " of them lately)") : "");
     case Kind::kFilterNotWritten:
       break;
   }

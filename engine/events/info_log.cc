@@ -10,12 +10,8 @@
 
 namespace winnow {
 
-InfoLog::InfoLog(FileSystem* file_system, std::string directory, size_t max_file_bytes,
-                 int num_files)
-    : file_system_(file_system),
-      directory_(std::move(directory)),
-      max_file_bytes_(max_file_bytes),
-      num_files_(num_files) {
+InfoLog::InfoLog(InfoLogPlace place, const InfoLogLimits& limits)
+    : place_(std::move(place)), limits_(limits) {
   Rotate();
 }
 
@@ -23,25 +19,33 @@ InfoLog::~InfoLog() {
   if (file_ != nullptr) file_->Close().IgnoreError();
 }
 
+std::string InfoLog::FileName(int age) const {
+  return InfoLogFileName(place_.directory, static_cast<uint64_t>(age));
+}
+
+void InfoLog::SetLimits(const InfoLogLimits& limits) {
+  for (int age = limits.num_files; age < limits_.num_files; age++) {
+    place_.file_system->Remove(FileName(age)).IgnoreError();
+  }
+  limits_ = limits;
+}
+
 // No failure is reported: a database must not stop because its log cannot be written. Where the new
 // file cannot be created `file_` stays null, and lines are dropped until the next attempt.
 void InfoLog::Rotate() {
   if (file_ != nullptr) file_->Close().IgnoreError();
   file_.reset();
-  bytes_until_retry_ = max_file_bytes_;
+  bytes_until_retry_ = limits_.file_bytes;
+  FileSystem& file_system = *place_.file_system;
   // An older name that is not there is no error; anything else shows when LOG is created.
-  if (num_files_ == 1) {
-    file_system_->Remove(InfoLogFileName(directory_, 0)).IgnoreError();
-  }
+  if (limits_.num_files == 1) file_system.Remove(FileName(0)).IgnoreError();
   // From the oldest on, so that each rename has made room for the next. The first replaces the one
   // that has become too old.
-  for (int age = num_files_ - 1; age > 0; age--) {
-    const std::string younger = InfoLogFileName(directory_, static_cast<uint64_t>(age - 1));
-    if (!file_system_->Exists(younger).value_or(false)) continue;
-    file_system_->Rename(younger, InfoLogFileName(directory_, static_cast<uint64_t>(age)))
-        .IgnoreError();
+  for (int age = limits_.num_files - 1; age > 0; age--) {
+    if (!file_system.Exists(FileName(age - 1)).value_or(false)) continue;
+    file_system.Rename(FileName(age - 1), FileName(age)).IgnoreError();
   }
-  auto created = file_system_->Create(InfoLogFileName(directory_, 0), WritableFileOptions());
+  auto created = file_system.Create(FileName(0), WritableFileOptions());
   if (created.ok()) file_ = *std::move(created);
 }
 
@@ -56,7 +60,7 @@ void InfoLog::Write(std::chrono::system_clock::time_point time, std::string_view
     bytes_until_retry_ -= std::min(bytes_until_retry_, line.size());
     if (bytes_until_retry_ > 0) return;
     Rotate();
-  } else if (file_->size() > 0 && file_->size() + line.size() > max_file_bytes_) {
+  } else if (file_->size() > 0 && file_->size() + line.size() > limits_.file_bytes) {
     // A line longer than a whole file gets one to itself.
     Rotate();
   }

@@ -91,6 +91,10 @@ class Memtable {
     return num_range_deletions_.load(std::memory_order_relaxed);
   }
   uint64_t num_deletions() const { return num_deletions_.load(std::memory_order_relaxed); }
+  // Iterators passed many entries that deletions hide, of which it has many: it is worth a flush
+  // before it is full. True the first time.
+  bool NoteGarbage() { return !garbage_met_.exchange(true, std::memory_order_relaxed); }
+  bool garbage_met() const { return garbage_met_.load(std::memory_order_relaxed); }
   // Of some entry of those that are visible to the caller.
   bool has_write_times() const { return has_write_times_.load(std::memory_order_relaxed); }
   // The oldest log that holds entries of this memtable.
@@ -117,6 +121,7 @@ class Memtable {
   std::atomic<uint64_t> num_deletions_{0};
   std::atomic<uint64_t> num_range_deletions_{0};
   std::atomic<bool> has_write_times_{false};
+  std::atomic<bool> garbage_met_{false};
 };
 
 }  // namespace winnow

@@ -16,7 +16,7 @@ namespace winnow {
 
 namespace {
 
-enum class Maker { kUnknown, kWinnow, kLevelDb, kRocksDb };
+using Maker = DatabaseMaker;
 
 // The last eight bytes of a table, little-endian (leveldb/table/format.h,
 // rocksdb/table/block_based/block_based_table_builder.cc and plain/plain_table_builder.cc).
@@ -68,11 +68,11 @@ Maker MakerOfLog(std::string_view begin) {
   if (begin.size() >= sizeof(kLogMagic) && DecodeFixed64(begin.data()) == kLogMagic) {
     return Maker::kWinnow;
   }
-  return BeginsWithForeignRecord(begin) ? Maker::kLevelDb : Maker::kUnknown;
+  return BeginsWithForeignRecord(begin) ? Maker::kLevelDb : Maker::kNone;
 }
 
 Maker MakerOfTable(std::string_view end) {
-  if (end.size() < kTableMagicBytes) return Maker::kUnknown;
+  if (end.size() < kTableMagicBytes) return Maker::kNone;
   switch (DecodeFixed64(end.data() + end.size() - kTableMagicBytes)) {
     case kTableMagic:
       return Maker::kWinnow;
@@ -82,7 +82,7 @@ Maker MakerOfTable(std::string_view end) {
     case kRocksDbPlainTableMagic:
       return Maker::kRocksDb;
     default:
-      return Maker::kUnknown;
+      return Maker::kNone;
   }
 }
 
@@ -111,12 +111,12 @@ Maker MakerOfFile(FileSystem& file_system, const std::string& directory, const s
   // LevelDB's CURRENT has the name alone, without Winnow's checksum behind it.
   if (has_our_name && type == FileType::kCurrent) {
     std::string text = ReadAt(file_system, path, /*at_end=*/false, kForeignBlockBytes);
-    if (!text.ends_with('\n')) return Maker::kUnknown;
+    if (!text.ends_with('\n')) return Maker::kNone;
     text.pop_back();
     const bool names_manifest = ParseFileName(text, &type, &number) && type == FileType::kManifest;
-    return names_manifest ? Maker::kLevelDb : Maker::kUnknown;
+    return names_manifest ? Maker::kLevelDb : Maker::kNone;
   }
-  return Maker::kUnknown;
+  return Maker::kNone;
 }
 
 // Only RocksDB has files of these names.
@@ -127,23 +127,35 @@ bool IsRocksDbName(std::string_view name) {
 }  // namespace
 
 // The files of a database that is Winnow's are not looked at: its CURRENT has a checksum.
-absl::Status RefuseForeignDatabase(FileSystem& file_system, const std::string& path) {
-  if (ReadCurrentFile(file_system, path).ok()) return absl::OkStatus();
+DatabaseMaker MakerOfDatabase(FileSystem& file_system, const std::string& path) {
+  if (ReadCurrentFile(file_system, path).ok()) return Maker::kWinnow;
   const auto names = file_system.List(path);
-  if (!names.ok()) return absl::OkStatus();  // whatever it is, the caller meets it too
-  Maker maker = Maker::kUnknown;
+  if (!names.ok()) return Maker::kNone;  // whatever it is, the caller meets it too
+  Maker maker = Maker::kNone;
   for (const std::string& name : *names) {
     const Maker found = MakerOfFile(file_system, path, name);
-    if (found == Maker::kWinnow) return absl::OkStatus();
+    if (found == Maker::kWinnow) return found;
     maker = std::max(maker, found);
   }
-  if (maker == Maker::kUnknown) return absl::OkStatus();
   const bool is_rocksdb =
-      maker == Maker::kRocksDb || std::any_of(names->begin(), names->end(), IsRocksDbName);
-  return absl::FailedPreconditionError(absl::StrCat(
-      path, " holds a ", is_rocksdb ? "RocksDB" : "LevelDB",
-      " database, which stays as it is; `winnow import --from=", is_rocksdb ? "rocksdb" : "leveldb",
-      " ", path, " --db=NEW` copies it into a Winnow database"));
+      maker == Maker::kLevelDb && std::any_of(names->begin(), names->end(), IsRocksDbName);
+  return is_rocksdb ? Maker::kRocksDb : maker;
+}
+
+std::string_view MakerName(DatabaseMaker maker) {
+  if (maker == Maker::kNone) return "no";
+  if (maker == Maker::kWinnow) return "Winnow";
+  return maker == Maker::kLevelDb ? "LevelDB" : "RocksDB";
+}
+
+absl::Status RefuseForeignDatabase(FileSystem& file_system, const std::string& path) {
+  const Maker maker = MakerOfDatabase(file_system, path);
+  if (maker == Maker::kNone || maker == Maker::kWinnow) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " holds a ", ToAbsl(MakerName(maker)),
+                   " database, which stays as it is; `winnow import --from=",
+                   maker == Maker::kRocksDb ? "rocksdb" : "leveldb", " ", path,
+                   " --db=NEW` copies it into a Winnow database"));
 }
 
 }  // namespace winnow

@@ -123,6 +123,7 @@ std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
 
 // What was only not to be had now, for want of descriptors, say, the next opening tries again.
 void SstableFile::GiveUpFilterFile(absl::Status why) {
+  refused_filter_file_ = std::make_unique<const FilterFileMetadata>(metadata_.filter_file);
   if (absl::IsDataLoss(why) || absl::IsNotFound(why)) metadata_.filter_file = FilterFileMetadata();
   filter_file_status_ = std::move(why);
 }

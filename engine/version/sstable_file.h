@@ -74,6 +74,10 @@ class SstableFile {
   // One that is damaged or missing is in metadata() no more, so that the next manifest does not
   // name it.
   const absl::Status& filter_file_status() const { return filter_file_status_; }
+  // The filter file that the manifest named, whether it could be used or not.
+  const FilterFileMetadata& named_filter_file() const {
+    return refused_filter_file_ == nullptr ? metadata_.filter_file : *refused_filter_file_;
+  }
 
   // What entries and range tombstones cover.
   const UserKeyRange& range() const { return range_; }
@@ -157,6 +161,7 @@ class SstableFile {
   CacheCharge reader_charge_;
   absl::Status open_status_;
   absl::Status filter_file_status_;
+  std::unique_ptr<const FilterFileMetadata> refused_filter_file_;
   std::shared_ptr<SstableFile> successor_;  // not null: MarkRefiltered was called
   const UserKeyRange range_;
   const RangeTombstoneIndex* range_tombstones_ = nullptr;

@@ -11,17 +11,12 @@ namespace winnow {
 
 namespace {
 
-// "range:12" of "blocked_bloom:10+range:12".
-std::string RangeFilterText(const std::string& spec) {
-  const size_t plus = spec.find('+');
-  return plus == std::string::npos ? "none" : spec.substr(plus + 1);
-}
-
 // What the range filter of a file that is open answers.
 void ExplainRangeFilter(const SstableReader& reader, std::string_view lower, std::string_view upper,
                         ExplainStep* step) {
   step->file_name = reader.path();
-  step->filter = RangeFilterText(reader.filter_description().spec);
+  const std::string_view text = RangeFilterText(reader.filter_description().spec);
+  step->filter = text.empty() ? "none" : text;
   const RangeFilterBlock* const filter = reader.range_filter();
   if (filter == nullptr) return;
   if (!filter->is_usable()) {

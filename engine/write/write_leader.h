@@ -89,6 +89,9 @@ class WriteLeader {
   // Requests it if the family is near a limit. To be called whenever its memtables or its level 0
   // have changed.
   void LookForStall(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The family's active memtable, of which Memtable::NoteGarbage was told, is to be flushed before
+  // it is full: with the next write.
+  void WantEarlyFlush(ColumnFamilyState* family) { NoteFullMemtable(family); }
   // The bounds of logs and memtables have changed: the next leader looks at what there is.
   void LimitsChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // From now on no write is delayed, only stopped: the database is about to be closed.

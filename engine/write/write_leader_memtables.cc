@@ -34,6 +34,20 @@ int CompactableLevelZeroFiles(const ColumnFamilyState& family)
   return count;
 }
 
+bool IsFull(const ColumnFamilyState& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  return family.active().memory_bytes() >= family.write_buffer_bytes();
+}
+
+// Not where writes would wait for it, and not without compactions: in level 0 alone readers would
+// pass the deletions as before.
+bool ShouldFlushGarbage(const ColumnFamilyState& family)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  const ColumnFamilyOptions& options = family.options();
+  return family.active().garbage_met() && !options.disable_auto_compactions &&
+         options.compaction.kind != CompactionStyle::Kind::kFifo &&
+         family.immutables.size() + 1 < static_cast<size_t>(options.max_write_buffers);
+}
+
 WritePressure PressureOn(const ColumnFamilyState& family)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   const ColumnFamilyOptions& options = family.options();
@@ -41,7 +55,7 @@ WritePressure PressureOn(const ColumnFamilyState& family)
   pressure.family = family.name();
   pressure.num_memtables = static_cast<int>(family.immutables.size()) + 1;
   pressure.max_write_buffers = options.max_write_buffers;
-  pressure.active_is_full = family.active().memory_bytes() >= family.write_buffer_bytes();
+  pressure.active_is_full = IsFull(family);
   pressure.level0_files = CompactableLevelZeroFiles(family);
   pressure.level0_slowdown_trigger = options.level0_slowdown_trigger;
   pressure.level0_stop_trigger = options.level0_stop_trigger;
@@ -203,9 +217,7 @@ absl::Status WriteLeader::SwitchMemtables() {
   }
   for (size_t i = 0; i < full.size(); i++) {
     // Looked at again: it may have been switched since, by a flush that somebody asked for.
-    if (full[i]->is_dropped() || full[i]->active().memory_bytes() < full[i]->write_buffer_bytes()) {
-      continue;
-    }
+    if (full[i]->is_dropped() || (!IsFull(*full[i]) && !ShouldFlushGarbage(*full[i]))) continue;
     if (absl::Status status = SwitchMemtable(full[i]); !status.ok()) {
       for (; i < full.size(); i++) NoteFullMemtable(full[i]);
       return status;

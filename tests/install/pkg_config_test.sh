@@ -35,9 +35,10 @@ for file in "$work"/whole/lib*/pkgconfig/*.pc "$work"/whole/lib/*/pkgconfig/*.pc
   [[ ! "$all" =~ "-DNOMINMAX" ]] || fail "$module.pc brings -DNOMINMAX"
 done
 
-# Without --static a program links Winnow and what its headers call of Abseil, and none of the codecs.
+# Without --static a program links Winnow and what its headers, and the types that they give, call of
+# Abseil, and none of the codecs.
 [ "$(flags "$work/whole" --libs winnow | tr ' ' '\n' | grep '^-l' | sort | tr '\n' ' ')" = \
-  "-labsl_status -labsl_statusor -lwinnow " ] ||
+  "-labsl_status -labsl_statusor -labsl_strings -labsl_throw_delegate -lwinnow " ] ||
   fail "winnow.pc links more than it must: $(flags "$work/whole" --libs winnow)"
 
 compile outside_program c++20 winnow

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -105,10 +106,30 @@ TEST_F(ReplayTest, SaysWhatItCannotReplay) {
   // They are made on the default column family of the copy, which is empty.
   EXPECT_THAT(chosen.output, HasSubstr("(0 of 90 found)")) << chosen.output;
   EXPECT_EQ(Replay("--benchmarks=readrandom").exit_code, 2);
+  // A key of the first frame, the header, the whole file.
+  {
+    std::fstream file(PathOf("calls.trace"), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(100);
+    file.put('\xff');
+  }
+  const ShellResult damaged = Replay("--replay_family=1");
+  EXPECT_EQ(damaged.exit_code, 1);
+  EXPECT_THAT(damaged.output, HasSubstr("calls.trace: at offset 48: "));
   std::filesystem::resize_file(PathOf("calls.trace"), 40);
   const ShellResult cut = Replay("");
   EXPECT_EQ(cut.exit_code, 1);
   EXPECT_THAT(cut.output, HasSubstr("not a trace"));
+  std::filesystem::remove(PathOf("calls.trace"));
+  const ShellResult missing = Replay("");
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.output, HasSubstr("calls.trace"));
+}
+
+TEST_F(ReplayTest, NeedsTheCopy) {
+  Record({});
+  std::filesystem::remove_all(PathOf("winnow"));
+  const ShellResult nothing = Replay("");
+  EXPECT_NE(nothing.exit_code, 0) << nothing.output;
 }
 
 TEST_F(ReplayTest, RefusesHashes) {

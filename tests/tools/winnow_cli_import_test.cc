@@ -313,5 +313,57 @@ TEST(WinnowCliImport, ADatabaseOfAnotherEngineIsRefusedByEveryCommandAndLeftAsIt
   }
 }
 
+// The engines make what is missing where they look, and begin another LOG in whatever is there.
+TEST(WinnowCliImport, LeavesAWrongSourceAsItIs) {
+  const ScratchShell shell;
+  const std::string root = shell.directory() + "/";
+  WriteLevelDb(root + "leveldb", {{"k", "v"}});
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  std::unique_ptr<rocksdb::DB> rocks;
+  ASSERT_TRUE(OpenRocksDb(options, root + "rocksdb", &rocks).ok());
+  ASSERT_TRUE(rocks->Put(rocksdb::WriteOptions(), "k", "v").ok());
+  rocks.reset();
+  ASSERT_EQ(shell.Run("winnow put k v --db=winnow && mkdir empty && echo text > file").exit_code,
+            0);
+  ASSERT_EQ(shell.Run("mkdir copies && cp -a leveldb rocksdb winnow empty file copies").exit_code,
+            0);
+  const std::string cases[][3] = {
+      {"leveldb", "missing", "there is no such directory"},
+      {"rocksdb", "missing", "there is no such directory"},
+      {"leveldb", "empty", "there is no LevelDB database in it"},
+      {"rocksdb", "empty", "there is no RocksDB database in it"},
+      {"leveldb", "file", "it is a file, not a directory"},
+      {"rocksdb", "file", "it is a file, not a directory"},
+      {"leveldb", "winnow", "it holds a Winnow database"},
+      {"rocksdb", "winnow", "it holds a Winnow database"},
+      {"leveldb", "rocksdb", "it holds a RocksDB database: --from=rocksdb"},
+      {"rocksdb", "leveldb", "it holds a LevelDB database: --from=leveldb"},
+  };
+  for (const auto& [engine, source, reason] : cases) {
+    const ShellResult result =
+        shell.Run("winnow import --from=" + engine + " " + source + " --db=new");
+    EXPECT_EQ(result.exit_code, 3) << engine << " " << source << ": " << result.output;
+    EXPECT_NE(result.output.find("cannot open " + source + ": " + reason), std::string::npos)
+        << engine << ": " << result.output;
+    EXPECT_FALSE(std::filesystem::exists(root + "missing")) << engine;
+    EXPECT_FALSE(std::filesystem::exists(root + "new")) << engine << " " << source;
+  }
+  // Targets that are not new, likewise.
+  for (const std::string engine : {"leveldb", "rocksdb"}) {
+    for (const std::string target : {"leveldb", "rocksdb", "winnow", "file"}) {
+      const ShellResult result =
+          shell.Run("winnow export --db=winnow --to=" + engine + " " + target);
+      EXPECT_NE(result.exit_code, 0) << target << ": " << result.output;
+    }
+  }
+  EXPECT_EQ(
+      shell.Run("for i in leveldb rocksdb winnow empty file; do diff -r $i copies/$i; done").output,
+      "");
+  // The right one is read.
+  EXPECT_EQ(shell.Run("winnow import --from=leveldb leveldb --db=a").exit_code, 0);
+  EXPECT_EQ(shell.Run("winnow import --from=rocksdb rocksdb --db=b").exit_code, 0);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -124,6 +124,10 @@ std::optional<std::string> Arguments::Text(std::string_view flag) const {
   return found->second.back();
 }
 
+void Arguments::Clear(std::string_view flag) {
+  if (const auto found = values_.find(flag); found != values_.end()) values_.erase(found);
+}
+
 absl::StatusOr<std::optional<uint64_t>> Arguments::Number(std::string_view flag) const {
   const std::optional<std::string> text = Text(flag);
   if (!text.has_value()) return std::nullopt;

@@ -51,6 +51,8 @@ class Arguments {
   std::optional<std::string> Text(std::string_view flag) const;
   // As if `--flag=value` had been given, and no other value of it.
   void Set(std::string flag, std::string value) { values_[std::move(flag)] = {std::move(value)}; }
+  // As if the flag had not been given.
+  void Clear(std::string_view flag);
   // InvalidArgument if the value is no whole number from 0 to 2^64 - 1.
   absl::StatusOr<std::optional<uint64_t>> Number(std::string_view flag) const;
   // Every value of a flag, in order.

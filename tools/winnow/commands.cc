@@ -62,7 +62,8 @@ absl::string_view Block(std::string_view text) { return absl::StripPrefix(ToAbsl
 constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
     "  0  done\n"
-    "  1  the key is absent (get, mget, explain, filter query), or damage was found (verify)\n"
+    "  1  the key is absent (get, mget, explain, filter query, redis query; of table: get,\n"
+    "     get_counter, explain, exists), or damage was found (verify, backup --list, --verify)\n"
     "  2  the command line is wrong: unknown command or flag, bad value, KEY over the limit\n"
     "  3  anything else: no such database, locked by another process, damaged, disk full,\n"
     "     a bad line of an input file\n";

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
 #include "engine/file_system/forwarding_file_system.h"
+#include "engine/table/reserve_tables.h"
 #include "engine/version/file_names.h"
 #include "engine/version/foreign_database.h"
 #include "tools/winnow/output.h"
@@ -159,15 +160,36 @@ absl::Status Complete(const Arguments& arguments, Access access, Settings which,
   return absl::OkStatus();
 }
 
+// Settings take effect as the database is opened, when it does not know yet that the family of
+// --family is a table's.
+absl::Status CheckSettingsOfTable(const Arguments& arguments, const std::string& path) {
+  const std::string family = arguments.Text("family").value_or("default");
+  const bool are_set = IsSet(arguments, "filter") || IsSet(arguments, "filter_key") ||
+                       IsSet(arguments, "ttl_seconds") || IsSet(arguments, "merge_operator") ||
+                       IsSet(arguments, "compaction");
+  if (!are_set || family.find(':') == std::string::npos) return absl::OkStatus();
+  Options options;
+  options.file_system = FileSystemAsTyped();
+  options.read_only = true;
+  const absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
+  if (!db.ok()) return absl::OkStatus();  // the command meets it too
+  const absl::StatusOr<std::vector<std::string>> of_tables = ReserveTables(**db);
+  if (of_tables.ok() &&
+      std::find(of_tables->begin(), of_tables->end(), family) != of_tables->end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--set: the column family '", family,
+        "' belongs to a table, whose schema says how it is kept: `winnow table alter`"));
+  }
+  return absl::OkStatus();
+}
+
 // The family of --family. One that exists gets the filter asked for; the default family had it set
 // at open.
-absl::StatusOr<ColumnFamily*> FindFamily(const Arguments& arguments, DB& db,
-                                         const std::string& path) {
+absl::StatusOr<ColumnFamily*> FamilyOfFlag(const Arguments& arguments, DB& db,
+                                           const std::string& path) {
   const std::string name = arguments.Text("family").value_or("default");
-  if (name == "default") return db.DefaultColumnFamily();
-  absl::StatusOr<ColumnFamily*> family = db.FindColumnFamily(name);
-  if (absl::IsNotFound(family.status())) return NoFamily(name, path);
-  if (!family.ok()) return family;
+  absl::StatusOr<ColumnFamily*> family = FindFamily(db, path, name);
+  if (!family.ok() || name == "default") return family;
   if (arguments.Has("filter") || arguments.Has("filter-key")) {
     WINNOW_RETURN_IF_ERROR(db.SetFilter(*family, arguments.Text("filter").value_or(""),
                                         arguments.Text("filter-key").value_or("")));
@@ -176,6 +198,13 @@ absl::StatusOr<ColumnFamily*> FindFamily(const Arguments& arguments, DB& db,
 }
 
 }  // namespace
+
+absl::StatusOr<ColumnFamily*> FindFamily(DB& db, const std::string& path, const std::string& name) {
+  if (name == "default") return db.DefaultColumnFamily();
+  absl::StatusOr<ColumnFamily*> family = db.FindColumnFamily(name);
+  if (absl::IsNotFound(family.status())) return NoFamily(name, path);
+  return family;
+}
 
 absl::StatusOr<std::string> DatabasePath(const Arguments& arguments) {
   std::optional<std::string> path = arguments.Text("db");
@@ -229,11 +258,14 @@ absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const 
 
 absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access access) {
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  if (access != Access::kRead) WINNOW_RETURN_IF_ERROR(CheckSettingsOfTable(arguments, path));
   WINNOW_ASSIGN_OR_RETURN(const Options options, OptionsToOpen(arguments, access));
 
   OpenedDatabase opened;
   WINNOW_ASSIGN_OR_RETURN(opened.db, OpenDirectory(options, path));
-  WINNOW_ASSIGN_OR_RETURN(opened.family, FindFamily(arguments, *opened.db, path));
+  // Whoever cannot read what tables there are cannot open them either, and may look after the rest.
+  if (access != Access::kRead) ReserveTables(*opened.db).status().IgnoreError();
+  WINNOW_ASSIGN_OR_RETURN(opened.family, FamilyOfFlag(arguments, *opened.db, path));
   // What recovery could not replay must not look like keys that never were.
   const auto notes = opened.db->GetProperty(opened.family, "winnow.recovery");
   for (const absl::string_view note : absl::StrSplit(notes.value_or(""), '\n', absl::SkipEmpty())) {

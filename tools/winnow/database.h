@@ -53,6 +53,9 @@ absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const 
 // Opens --db as the shared flags say. NotFound: no database, or no such column family.
 absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access access);
 
+// The family of this name. NotFound, with a hint: the database in `path` has none.
+absl::StatusOr<ColumnFamily*> FindFamily(DB& db, const std::string& path, const std::string& name);
+
 // True if `path` is a directory that holds a database, sound or not.
 absl::StatusOr<bool> HoldsDatabase(const std::string& path);
 

@@ -1,4 +1,5 @@
 // winnow families: lists, creates and drops column families.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "engine/table/reserve_tables.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
@@ -74,6 +76,14 @@ absl::StatusOr<ExitCode> RunFamilies(const Arguments& arguments, Output& output)
       const Options options,
       OptionsOfAllFamilies(arguments, create ? Access::kWriteOrCreate : Access::kWriteExisting));
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenDirectory(options, path));
+  // A catalog that cannot be read says nothing, and no table can be opened by it.
+  const absl::StatusOr<std::vector<std::string>> of_tables = ReserveTables(*db);
+  if (create && of_tables.ok() &&
+      std::find(of_tables->begin(), of_tables->end(), words[1]) != of_tables->end()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the column family '", words[1],
+                     "' is one that a table names, and the table makes it: `winnow table alter`"));
+  }
   WINNOW_RETURN_IF_ERROR(create ? CreateFamily(arguments, *db, words[1])
                                 : DropFamily(*db, words[1]));
   WINNOW_RETURN_IF_ERROR(db->Close());
@@ -90,7 +100,8 @@ Command FamiliesCommand() {
       .summary = "list, create or drop column families",
       .details = R"(
 A column family is a key space of its own, with its own filter and compression. create
-takes --filter and --filter-key for the new family. drop removes the family and its data.)",
+takes --filter and --filter-key for the new family. drop removes the family and its data.
+What a table has (TABLE:FAMILY, and winnow.tables) only `winnow table` makes and drops.)",
       .json =
           R"({"families":[{"id":N,"name":NAME,"filter":SPEC,"filter_key":TEXT},...]} or {"ok":true})",
       .examples = R"(

@@ -188,6 +188,9 @@ absl::StatusOr<ExitCode> RunImport(const Arguments& arguments, Output& output) {
   const UnfinishedMarker marker(path, "IMPORT", "import",
                                 absl::StrCat(*engine, ":", CanonicalPath(given)));
 
+  if (const absl::Status is_there = CheckPeerDatabase(peer, given); !is_there.ok()) {
+    return WithContext(is_there, absl::StrCat("cannot open ", given));
+  }
   absl::StatusOr<std::unique_ptr<PeerReader>> source = peer.open(given);
   if (!source.ok()) return WithContext(source.status(), absl::StrCat("cannot open ", given));
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenTarget(arguments, path, marker));

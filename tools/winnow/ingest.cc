@@ -6,6 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "engine/base/status.h"
+#include "engine/db/sst_writer.h"
+#include "engine/file_system/durable_files.h"
+#include "engine/file_system/file_system_of.h"
 #include "tools/report/amount_text.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
@@ -49,8 +52,13 @@ absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output)
                           DatabaseOptions(arguments, Access::kWriteOrCreate));
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
   const Progress clock(0);
+  FileSystem& file_system = *FileSystemOf(options);
+  WINNOW_RETURN_IF_ERROR(CheckSstPath(&file_system, *path));
+  // A table under its name is whole; what a command that was killed has left is not.
+  const std::string temporary_path = *path + ".unfinished";
+  file_system.Remove(temporary_path).IgnoreError();
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<SstWriter> writer,
-                          SstWriter::Create(options, *path, options.file_system));
+                          SstWriter::Create(options, temporary_path, &file_system));
   for (const InputFile& file : files) {
     WINNOW_RETURN_IF_ERROR(BuildFrom(file, format, form, writer.get()));
   }
@@ -58,22 +66,40 @@ absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output)
     return absl::DataLossError("the input has no entries: no table was written");
   }
   WINNOW_ASSIGN_OR_RETURN(const SstFileInfo table, writer->Finish());
+  WINNOW_RETURN_IF_ERROR(file_system.Rename(temporary_path, *path));
+  WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(ParentDirectory(*path)));
   return PrintAnswer(
       arguments,
-      Json{{"path", table.path},
+      Json{{"path", *path},
            {"entries", table.num_entries},
            {"bytes", table.file_bytes},
            {"filter_kind", table.filter_kind}},
-      absl::StrCat(table.path, ": ", report::HumanCount(table.num_entries, "entry", "entries"),
-                   ", ", report::HumanBytes(static_cast<double>(table.file_bytes)), ", filter ",
+      absl::StrCat(*path, ": ", report::HumanCount(table.num_entries, "entry", "entries"), ", ",
+                   report::HumanBytes(static_cast<double>(table.file_bytes)), ", filter ",
                    table.filter_kind, "; ", report::HumanSeconds(clock.seconds())),
       output);
+}
+
+// "FILE", which is of the family that the flags name, or "FAMILY=FILE". A file whose name has an
+// equals sign is taken for what it is where no family is called as its name begins.
+absl::StatusOr<IngestFile> FileOfWord(const std::string& word, const OpenedDatabase& opened,
+                                      const std::string& database_path) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return IngestFile{word, opened.family};
+  absl::StatusOr<ColumnFamily*> family =
+      FindFamily(*opened.db, database_path, word.substr(0, equals));
+  if (family.ok()) return IngestFile{word.substr(equals + 1), *family};
+  if (FileSystemAsTyped()->Exists(word).value_or(false)) return IngestFile{word, opened.family};
+  return family.status();
 }
 
 absl::StatusOr<ExitCode> RunIngest(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
   std::vector<IngestFile> files;
-  for (const std::string& path : arguments.positionals()) files.push_back({path, opened.family});
+  WINNOW_ASSIGN_OR_RETURN(const std::string database_path, DatabasePath(arguments));
+  for (const std::string& word : arguments.positionals()) {
+    WINNOW_ASSIGN_OR_RETURN(files.emplace_back(), FileOfWord(word, opened, database_path));
+  }
   IngestOptions options;
   options.move = arguments.Has("move");
   options.behind = arguments.Has("behind");
@@ -126,18 +152,22 @@ needed. At a bad line, or one that is out of order, nothing is written.)",
 Command IngestCommand() {
   return {
       .name = "ingest",
-      .positionals = {"FILE...", 1, kAnyNumber},
+      .positionals = {"[FAMILY=]FILE...", 1, kAnyNumber},
       .database = DatabaseUse::kWrite,
       .summary = "bring in tables that `winnow sst-build` made",
       .details = R"(
 All of the files or none, without passing through the log. Their entries are newer than all
-that is in the database, with --behind older. Files whose key ranges overlap are refused:
-ingest them one after the other, the newest last. The database is created if it is missing.
+that is in the database, with --behind older. FAMILY=FILE brings a file into that column
+family, which must be there, any other into the one of --family; readers see the files of all
+families at one moment. (A file whose name begins so is ./FAMILY=...) Files of one family whose
+key ranges overlap are refused: ingest them one after the other, the newest last. The database
+is created if it is missing.
 --behind needs --set=allow_ingest_behind=true here and wherever the database is opened.)",
       .json = R"({"files":N,"entries":N,"bytes":N,"sequence":N,"levels":[N,...]})",
       .examples = R"(
   winnow ingest --db=/tmp/fruit fruit.sst
-  winnow ingest --db=/tmp/fruit --move part-*.sst)",
+  winnow ingest --db=/tmp/fruit --move part-*.sst
+  winnow ingest --db=/tmp/shop users=users.sst orders=orders.sst)",
       .flags = {{"move", "", "the files become the database's and lose their names"},
                 {"behind", "", "older than everything in the database, instead of newer"},
                 {"no-verify", "", "do not read the files whole before"}},

@@ -1,6 +1,9 @@
 #include "tools/winnow/peer.h"
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "engine/version/foreign_database.h"
+#include "tools/winnow/database.h"
 
 namespace winnow::cli {
 
@@ -21,6 +24,31 @@ absl::StatusOr<Peer> FindPeer(const std::string& name) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", name, "' is not an engine that winnow knows: those are leveldb and rocksdb"));
+}
+
+absl::Status CheckPeerDatabase(const Peer& peer, const std::string& path) {
+  FileSystem& files = *FileSystemAsTyped();
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, files.Exists(path));
+  if (!exists) return absl::NotFoundError("there is no such directory");
+  WINNOW_ASSIGN_OR_RETURN(const bool is_directory, files.IsDirectory(path));
+  if (!is_directory) return absl::FailedPreconditionError("it is a file, not a directory");
+  const DatabaseMaker wanted =
+      peer.name == "leveldb" ? DatabaseMaker::kLevelDb : DatabaseMaker::kRocksDb;
+  const DatabaseMaker found = MakerOfDatabase(files, path);
+  if (found == wanted) return absl::OkStatus();
+  switch (found) {
+    case DatabaseMaker::kNone:
+      return absl::NotFoundError(
+          absl::StrCat("there is no ", ToAbsl(MakerName(wanted)), " database in it"));
+    case DatabaseMaker::kWinnow:
+      return absl::FailedPreconditionError(
+          "it holds a Winnow database, which needs no import: `winnow backup` copies it");
+    case DatabaseMaker::kLevelDb:
+      return absl::FailedPreconditionError("it holds a LevelDB database: --from=leveldb");
+    case DatabaseMaker::kRocksDb:
+      return absl::FailedPreconditionError("it holds a RocksDB database: --from=rocksdb");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace winnow::cli

@@ -65,6 +65,11 @@ Peer RocksDbPeer();  // peer_rocksdb.cc
 // InvalidArgument lists the names that there are; Unimplemented: built without that library.
 absl::StatusOr<Peer> FindPeer(const std::string& name);
 
+// Whether the directory holds a database of this engine, before the engine opens it, which makes
+// what is missing and begins another LOG wherever it looks. NotFound: there is none;
+// FailedPrecondition: it is another's.
+absl::Status CheckPeerDatabase(const Peer& peer, const std::string& path);
+
 }  // namespace winnow::cli
 
 #endif  // WINNOW_TOOLS_WINNOW_PEER_H_

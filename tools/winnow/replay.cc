@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/db/db_impl.h"
 #include "engine/recovery/set_aside.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
@@ -82,7 +83,8 @@ class Replayer {
       }
     }
     if (batch.num_updates() == 0) return absl::OkStatus();
-    WINNOW_RETURN_IF_ERROR(db_.Write(WriteOptions(), batch));
+    // Also into column families of tables, whose own writes they were.
+    WINNOW_RETURN_IF_ERROR(static_cast<DBImpl&>(db_).WriteAsOwner(WriteOptions(), batch));
     num_written_ += batch.num_updates();
     return absl::OkStatus();
   }

@@ -9,6 +9,7 @@
 #include "engine/base/status.h"
 #include "engine/file_system/directory_for_file.h"
 #include "engine/recovery/set_aside.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/version_set.h"
@@ -94,10 +95,17 @@ absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments,
   return paths;
 }
 
-absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path) {
+absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path,
+                                                           const std::string& filter_file) {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
                           PosixFileSystem()->OpenRandomAccess(path));
-  return SstableReader::Open(SstableReaderOptions(), std::move(file), path);
+  std::unique_ptr<FilterFile> filter;
+  if (!filter_file.empty()) {
+    WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> opened,
+                            PosixFileSystem()->OpenRandomAccess(filter_file));
+    WINNOW_ASSIGN_OR_RETURN(filter, FilterFile::Open(std::move(opened), filter_file, 0, 0));
+  }
+  return SstableReader::Open(SstableReaderOptions(), std::move(file), path, std::move(filter));
 }
 
 bool IsNamedByManifest(const std::string& directory, const std::string& path) {

@@ -26,7 +26,9 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory,
 // The files that a command line names, or else all of that type in --db. NotFound if --db has none.
 absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments, FileType type);
 
-absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path);
+// With the filter in `filter_file`, a path, in place of its own; empty: with its own.
+absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path,
+                                                           const std::string& filter_file = "");
 // False if the manifest in force can be read and does not name this SSTable of its directory.
 bool IsNamedByManifest(const std::string& directory, const std::string& path);
 

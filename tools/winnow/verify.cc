@@ -217,7 +217,7 @@ Command VerifyCommand() {
       .summary = "read every byte and name each damaged file, with offset and reason",
       .details = R"(
 Checks manifest, write-ahead logs, and of every SSTable all checksums, the order of keys,
-each key against the filter, and the counts. If the database cannot be opened, every SSTable
+each key against each unit of its filters, in memory or not, and the counts. If the database cannot be opened, every SSTable
 in the directory is checked for itself. A torn last record of a log is normal after a crash.
 Names what an earlier opening set aside (*.log.damaged, *.log.unread, *.orphan), and the
 command for it. May run while another process writes.

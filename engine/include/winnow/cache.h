@@ -22,7 +22,12 @@ class BlockCache final {
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // As given to NewBlockCache.
+  // Another capacity, beside readers. Smaller: what does not fit any more is evicted at once, but
+  // for blocks in use. Larger: what is there stays; the parts remain as many as they were. Of a
+  // cache that a database made for itself DB::SetOption changes it ("block_cache_bytes").
+  void SetCapacity(size_t capacity_bytes);
+
+  // As given last.
   size_t capacity_bytes() const;
   // Bytes of the blocks that are in the cache now.
   size_t usage_bytes() const;

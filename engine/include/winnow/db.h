@@ -110,8 +110,8 @@ class DB {
                                                                      const std::string& path);
 
   // Removes the database and nothing else: files that are not Winnow's stay, and then the
-  // directory. A missing database is no error. FailedPrecondition while it is open, and for a
-  // database of another engine.
+  // directory, unless `path` is a link to it: then both stay. A missing database is no error.
+  // FailedPrecondition while it is open, and for a database of another engine.
   static absl::Status Destroy(const Options& options, const std::string& path);
 
   // What has been counted there, without opening the database: the process that has it open saves
@@ -138,6 +138,8 @@ class DB {
 
   // Stops background work, syncs and ends the log, releases the lock. Returns the first error that
   // was not reported before. Iterators and pinned values must be gone. A second call returns OK.
+  // FailedPrecondition, and nothing happens: called by a listener, or by another callback of the
+  // database.
   virtual absl::Status Close() = 0;
 
   // --- Writing ---
@@ -276,10 +278,14 @@ class DB {
   // current, whatever their bits. Units of filter files are in memory or not like any others, and
   // while a table changes over, those of both its filters count.
   //
-  // InvalidArgument: as SetFilter; nothing has changed. FailedPrecondition: the family has a filter
-  // policy. DataLoss: a table is damaged and keeps the filter that it has; all others have the new
-  // one. Cancelled: on_progress said so, or the family was dropped. ResourceExhausted: the disk is
-  // full, and the rest keeps its filters.
+  // Range filters ("+range:BITS") are part of the tables and stay as they are: flushes and
+  // compactions alone build them.
+  //
+  // InvalidArgument: as SetFilter, or the options ask for a range filter that not all tables have;
+  // nothing has changed. FailedPrecondition: the family has a filter policy, or on_progress of a
+  // call for the same family calls. DataLoss: a table is damaged and keeps the filter that it has;
+  // all others have the new one. Cancelled: on_progress said so, or the family was dropped.
+  // ResourceExhausted: the disk is full, and the rest keeps its filters.
   virtual absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
                                                 const RefilterOptions& options) = 0;
   // Waits until no flush or compaction is running or due.
@@ -307,7 +313,8 @@ class DB {
                                             const IngestOptions& options) = 0;
   // A writer of a table as this family would write it at its last level: with its comparator, its
   // present filter and the database's hash seed, which saves look-ups one hash a file. `path` is
-  // anywhere in the database's file system. In a family with a time to live its values have write
+  // anywhere in the database's file system, under another name than a database's own files in its
+  // directory have (InvalidArgument). In a family with a time to live its values have write
   // times. It may outlive the database, but not the file system and the clock.
   virtual absl::StatusOr<std::unique_ptr<SstWriter>> NewSstWriter(ColumnFamily* family,
                                                                   const std::string& path) = 0;
@@ -320,8 +327,9 @@ class DB {
   virtual absl::Status Checkpoint(const std::string& directory) = 0;
   // Adds a backup to `backup_directory` (winnow/backup.h), copying what the last backup there
   // lacks, while writes go on. Each table that is copied is read as Verify does: DataLoss names a
-  // damaged one, and there is no backup then. FailedPrecondition: another backup is being made
-  // there. InvalidArgument: a database is there.
+  // damaged one, and there is no backup then. What the last backup has is read there, and copied
+  // anew if it is damaged. FailedPrecondition: another backup is being made there. InvalidArgument:
+  // a database is there.
   virtual absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) = 0;
 
   // --- Looking inside ---
@@ -346,7 +354,8 @@ class DB {
   virtual Statistics GetStatistics() = 0;
   // What Options::filter_memory_budget would bring if it were `budget_bytes` (more than 0), by
   // level and column family, and half and double of it; nothing changes. From the trees as they are
-  // and the look-ups that were measured.
+  // and the look-ups that were measured. InvalidArgument: too few bytes for the smallest filter of
+  // each table; the message names the smallest budget that works.
   virtual absl::StatusOr<FilterPlans> PlanFilters(uint64_t budget_bytes) = 0;
   // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
   // its block holds. Counted in no statistics.

@@ -31,7 +31,9 @@ struct Event {
     // unread, since range deletions cover them)
     kCompactionBegin,
     kCompactionEnd,  // the same, and status, num_outputs, bytes_read, bytes_written, duration
-    kRefilterBegin,  // column_family; message: the filter that its files are to have
+    // column_family; message: the filter that its files are to have; path: the one SSTable that the
+    // planner of Options::filter_memory_budget chose by itself, empty where Refilter was called
+    kRefilterBegin,
     kRefilterEnd,  // the same, and status, num_outputs (files), bytes_read, bytes_written, duration
     kIngestEnd,    // status, num_inputs (files), bytes_written, duration; message: their levels
     // column_family, num_inputs: an iterator passed so many deleted or hidden entries between two
@@ -48,6 +50,10 @@ struct Event {
     // message: the false-positive rate of the last minutes and the interval that filters promise,
     // which it has left (Options::filter_memory_budget)
     kFilterRateOffPromise,
+    // column_family; message: the call, as "get", "multi-get", "iterator", "flush" or "compaction";
+    // status: key, operator and reason, as the call has it; num_inputs: failures of the family
+    // since the last such event, which there is at most once a minute for each
+    kMergeFailed,
     kFilterNotWritten,  // column_family: SSTables were written without the filter that the options
                         // specify
   };
@@ -80,10 +86,10 @@ std::string_view EventKindName(Event::Kind kind);
 
 // Notified of events, one at a time and in the order in which they happened, by a thread that each
 // open database has for this: soon after the event, with no lock of the database held. It may call
-// the database (reading, writing, statistics) but not Close it, wait for its own further events, or
-// throw. Up to 4096 events wait for a slow listener, then new ones are dropped and counted. All
-// that were not dropped have been delivered when Close returns. A listener given to several
-// databases is called by several threads.
+// the database (reading, writing, statistics) but not Close it (FailedPrecondition), wait for its
+// own further events, or throw. Up to 4096 events wait for a slow listener, then new ones are
+// dropped and counted. All that were not dropped have been delivered when Close returns. A listener
+// given to several databases is called by several threads.
 class EventListener {
  public:
   virtual ~EventListener() = default;

@@ -154,7 +154,7 @@ struct ColumnFamilyOptions {
   uint64_t level_base_bytes = uint64_t{256} << 20;
   // Each further level's target is this many times larger. Default 10, range 2 - 100.
   double level_size_multiplier = 10;
-  // True: files are compacted only by CompactRange. Default false.
+  // True: files are compacted only by CompactRange, and refiltered only by Refilter. Default false.
   bool disable_auto_compactions = false;
   // True: IngestOptions::behind is allowed. The last level is for what is ingested so; compactions
   // do not write to it, and keep deletions although nothing older is left for them to hide.
@@ -222,7 +222,10 @@ struct Options : ColumnFamilyOptions {
 
   // Blocks kept in memory. Null (default): a cache of block_cache_bytes of its own.
   std::shared_ptr<BlockCache> block_cache;
-  // Default 32 MiB; ignored where block_cache is set. 0: nothing is cached.
+  // Default 32 MiB; ignored where block_cache is set, and then no change of a live database
+  // (BlockCache::SetCapacity is). 0: nothing is cached. Smaller while the database is open: blocks
+  // are evicted at once; filters and indexes that charge_filters_to_cache counts stay until their
+  // tables are compacted or opened again.
   size_t block_cache_bytes = size_t{32} << 20;
 
   // Bytes for whole answers of Get, Exists and MultiGet that tables gave: values, and that a key is
@@ -230,9 +233,10 @@ struct Options : ColumnFamilyOptions {
   // deletions are seen at once. Merge operands are not kept, nor values of more than a hundredth of
   // the bytes; look-ups with a snapshot use what is kept and add nothing. Each answer takes some
   // 150 bytes besides key and value. Default 0: nothing is kept. Range 0 and 64 KiB - 16 TiB.
+  // Smaller while the database is open: answers that do not fit are dropped at once.
   size_t row_cache_bytes = 0;
   // How long answers are kept at most, each a tenth more or less. Default 0: without a limit. Range
-  // 0 - 1 billion.
+  // 0 - 1 billion. Less while the database is open: all that are kept are dropped.
   int row_cache_ttl_seconds = 0;
 
   // True: the memory of open tables, their filters and indexes included, is taken from the capacity
@@ -261,7 +265,11 @@ struct Options : ColumnFamilyOptions {
   // into a budget that was not in force before; the error has the smallest that works. (A database
   // that grows beyond its budget goes on, with filters for as many files as there is room for.)
   // Filters that were written without a budget are one unit each: DB::Refilter, as compactions do,
-  // gives them several. Range filters ("+range:BITS") are no part of the budget: they have the bits
+  // gives them several. In column families without disable_auto_compactions the database does so by
+  // itself, to one SSTable at a time and when it has nothing else to do, where another filter would
+  // save the look-ups of the last minutes more than twice the blocks that are read and written for
+  // it: one that is too small or too large by a quarter, of another kind than `filter`, or missing.
+  // Range filters ("+range:BITS") are no part of the budget: they have the bits
   // that are asked for, and are charged to the cache where charge_filters_to_cache says so.
   // Default 0: as `filter` says, all of it in memory.
   // Range 64 KiB - 16 TiB.
@@ -341,9 +349,11 @@ struct Options : ColumnFamilyOptions {
   // renamed to LOG.old when the database is opened and whenever it has this many bytes. It is never
   // synced, not written by read_only, and no failure with it makes anything else fail.
   // Unset (default): 1 MiB on the operating system's file system, 0 on others. Range 0 (no LOG) and
-  // 4 KiB - 1 GiB.
+  // 4 KiB - 1 GiB. Changed while the database is open, LOG begins, ends or goes on: with the line
+  // that says so as its first or last.
   std::optional<size_t> info_log_bytes;
-  // Files kept: LOG, LOG.old, LOG.old.2, ... Default 4, range 1 - 1000.
+  // Files kept: LOG, LOG.old, LOG.old.2, ... Default 4, range 1 - 1000. Fewer while the database is
+  // open: the oldest are removed at once.
   int info_log_files = 4;
 
   // Verify the checksum of every block that compactions read. Default true.

@@ -364,6 +364,91 @@ TEST(BlockCache, TableIdentitiesAreNeverReused) {
   }
 }
 
+TEST(BlockCache, ACapacityThatShrinksEvictsAtOnceButForWhatIsHeld) {
+  ShardedBlockCache cache(CapacityOfBlocks(200), 1);
+  for (uint64_t i = 0; i < 100; i++) Touch(cache, {1, i});
+  const BlockRef held = cache.Lookup({1, 7});
+  ASSERT_TRUE(held);
+  cache.SetCapacity(CapacityOfBlocks(20));
+  EXPECT_EQ(cache.capacity_bytes(), CapacityOfBlocks(20));
+  EXPECT_LE(cache.usage_bytes(), CapacityOfBlocks(20));
+  cache.SetCapacity(0);
+  EXPECT_EQ(cache.usage_bytes(), CapacityOfBlocks(1));
+  EXPECT_TRUE(IsBlockOf(held, {1, 7}));
+  EXPECT_FALSE(Touch(cache, {1, 8}));
+  EXPECT_FALSE(Touch(cache, {1, 8}));
+}
+
+TEST(BlockCache, ACapacityThatGrowsKeepsWhatIsThere) {
+  for (const int shard_bits : {0, 2}) {
+    ShardedBlockCache cache(CapacityOfBlocks(700), shard_bits);
+    for (int round = 0; round < 2; round++) {
+      for (uint64_t i = 0; i < 400; i++) Touch(cache, {1, i});
+    }
+    const BlockRef held = cache.Lookup({1, 7});
+    ASSERT_TRUE(held);
+    size_t most = 700;
+    while (most < 50'000) {
+      most *= 3;
+      cache.SetCapacity(CapacityOfBlocks(most));
+      size_t kept = 0;
+      for (uint64_t i = 0; i < 400; i++) kept += cache.Lookup({1, i}) ? 1 : 0;
+      EXPECT_GE(kept, 395u) << most;
+    }
+    EXPECT_TRUE(IsBlockOf(held, {1, 7}));
+    for (uint64_t i = 0; i < 20'000; i++) Touch(cache, {2, i});
+    size_t kept = 0;
+    for (uint64_t i = 0; i < 20'000; i++) kept += cache.Lookup({2, i}) ? 1 : 0;
+    EXPECT_EQ(kept, 20'000u);
+    // The old tables, and nothing else, come on top.
+    EXPECT_LE(cache.slots_bytes(), CapacityOfBlocks(most) / 2048 * 36 * 3 + (1 << 20));
+    EXPECT_LE(cache.usage_bytes(), cache.capacity_bytes());
+  }
+}
+
+TEST(BlockCache, ACacheOfNothingGrows) {
+  ShardedBlockCache cache(0, 0);
+  EXPECT_FALSE(Touch(cache, {1, 1}));
+  cache.SetCapacity(CapacityOfBlocks(100));
+  EXPECT_FALSE(Touch(cache, {1, 1}));
+  EXPECT_TRUE(Touch(cache, {1, 1}));
+}
+
+TEST(BlockCache, ThreadsReadWhileItsCapacityChanges) {
+  ShardedBlockCache cache(CapacityOfBlocks(100), 1);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> readers;
+  for (uint64_t seed = 0; seed < 3; seed++) {
+    readers.emplace_back([&, seed] {
+      std::mt19937_64 random(seed);
+      std::vector<BlockRef> held(8);
+      while (!stop.load(std::memory_order_relaxed)) {
+        const BlockKey key{1, random() % 600};
+        const auto block = LookupOrLoad(
+            cache, key, [&]() -> absl::StatusOr<BlockRef> { return MakeBlock(key); },
+            random() % 2 == 0 ? Priority::kProbation : Priority::kProtected, nullptr);
+        ASSERT_TRUE(block.ok() && IsBlockOf(*block, key));
+        held[random() % held.size()] = block->Share();
+        if (random() % 50 == 0) cache.Erase({1, random() % 600});
+      }
+    });
+  }
+  std::mt19937_64 random(9);
+  size_t capacity = 100;
+  for (int round = 0; round < 300; round++) {
+    // Grows beyond what it has ever been from time to time, so that tables are replaced.
+    capacity = round % 30 == 29 ? 100u << (round / 30) : random() % (2 * capacity + 1);
+    cache.SetCapacity(CapacityOfBlocks(capacity));
+    const CacheCharge charge(&cache, CapacityOfBlocks(capacity / 4));
+    std::this_thread::yield();
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  cache.SetCapacity(0);
+  EXPECT_EQ(cache.pinned_bytes(), 0u);
+  EXPECT_EQ(cache.usage_bytes(), 0u);
+}
+
 TEST(BlockCache, ChargedMemoryTakesTheRoomOfBlocksButForAnEighth) {
   ShardedBlockCache cache(1 << 20, 0);
   const uint64_t table = NewTableId();

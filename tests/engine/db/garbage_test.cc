@@ -82,8 +82,10 @@ TEST(Garbage, AnIteratorTellsWhatItPassed) {
 }
 
 // Deletions at level 5, over 20,000 entries of level 6 that nothing else is to be done with.
-std::vector<std::string> ReasonsAfter(int num_deleted, int num_puts, bool scan) {
+std::vector<std::string> ReasonsAfter(int num_deleted, int num_puts, bool scan,
+                                      const char* style = "leveled") {
   Options options = MemoryDb::Quiet();
+  options.compaction = *ParseCompactionStyle(style);
   options.background_threads = 2;
   options.level0_compaction_trigger = 1;
   options.level_base_bytes = 1 << 20;
@@ -119,8 +121,97 @@ TEST(Garbage, AFileThatIsMostlyDeletionsGoesDownByItself) {
 }
 
 TEST(Garbage, AFileWhoseDeletionsReadersPassGoesDownByItself) {
-  EXPECT_FALSE(Has(ReasonsAfter(1500, 4000, false), "readers passed many deletions"));
-  EXPECT_TRUE(Has(ReasonsAfter(1500, 4000, true), "readers passed many deletions"));
+  for (const char* style : {"leveled", "lazy_leveled", "tiered"}) {
+    SCOPED_TRACE(style);
+    EXPECT_FALSE(Has(ReasonsAfter(1500, 4000, false, style), "readers passed many deletions"));
+    EXPECT_TRUE(Has(ReasonsAfter(1500, 4000, true, style), "readers passed many deletions"));
+  }
+}
+
+// Where levels are tiers: 2,400 deletions, of every `step`-th key, over a run of 20,000 entries.
+struct TiersAfter {
+  std::vector<std::string> reasons;
+  uint64_t entries = 0;
+};
+TiersAfter DeleteOverTiers(const char* style, uint64_t step) {
+  Options options = MemoryDb::Quiet();
+  options.compaction = *ParseCompactionStyle(style);
+  options.level0_compaction_trigger = 1;
+  options.target_file_bytes = 64 << 10;
+  options.level_base_bytes = 64 << 20;
+  const auto events = std::make_shared<EventsOfKind>(Event::Kind::kCompactionBegin);
+  options.listeners.push_back(events);
+  MemoryDb db(options);
+  for (uint64_t i = 0; i < 20000; i++) db.Put(NumberedKey(i), std::string(20 * step, 'v'));
+  db.CompactAll();
+  for (uint64_t i = 0; i < 2400; i++) db.Delete(NumberedKey(1000 + i * step));
+  db.Flush();
+  db.options().disable_auto_compactions = false;
+  db.Reopen();
+  EXPECT_TRUE(db->WaitForBackgroundWork().ok());
+  TiersAfter after;
+  after.entries = EntriesOf(db.get());
+  EXPECT_EQ(CountKeys(db.get()), 20000u - 2400u);
+  EXPECT_TRUE(db->Verify()->empty());
+  EXPECT_TRUE(db->Close().ok());
+  for (const Event& event : events->events()) after.reasons.push_back(event.message);
+  return after;
+}
+
+TEST(Garbage, ARunThatIsMostlyDeletionsMeetsTheNextOneIfThatIsNotFarLarger) {
+  for (const char* style : {"lazy_leveled", "tiered"}) {
+    SCOPED_TRACE(style);
+    const TiersAfter dense = DeleteOverTiers(style, 1);
+    EXPECT_TRUE(Has(dense.reasons, "many deletions"));
+    EXPECT_EQ(dense.entries, 20000u - 2400u);
+    const TiersAfter sparse = DeleteOverTiers(style, 7);
+    EXPECT_FALSE(Has(sparse.reasons, "many deletions")) << "for all of a run that is much larger";
+    EXPECT_EQ(sparse.entries, 20000u + 2400u);
+  }
+}
+
+// A queue: what was written is deleted before it has left the memtable.
+TEST(Garbage, AMemtableOfDeletionsThatReadersPassIsFlushedAndItsFileCompacted) {
+  for (const char* style : {"leveled", "lazy_leveled", "tiered"}) {
+    SCOPED_TRACE(style);
+    Options options = MemoryDb::Quiet();
+    options.disable_auto_compactions = false;
+    options.write_buffer_bytes = 1 << 20;
+    options.compaction = *ParseCompactionStyle(style);
+    const auto events = std::make_shared<EventsOfKind>(Event::Kind::kCompactionBegin);
+    options.listeners.push_back(events);
+    MemoryDb db(options);
+    for (uint64_t i = 0; i < 1500; i++) db.Put(NumberedKey(i), std::string(100, 'v'));
+    for (uint64_t i = 0; i < 1500; i++) db.Delete(NumberedKey(i));
+    db.Put("last", "value");
+    ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+    EXPECT_EQ(db->GetStatistics().Get(Ticker::kFlushes), 0u) << "nobody has passed them";
+    EXPECT_EQ(CountKeys(db.get()), 1u);
+    db.Put("last", "another value");
+    ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+    EXPECT_EQ(db->GetStatistics().Get(Ticker::kFlushes), 1u);
+    EXPECT_EQ(EntriesOf(db.get()), 1501u) << "without what was hidden in the memtable";
+    EXPECT_EQ(CountKeys(db.get()), 1u);
+    ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+    EXPECT_EQ(EntriesOf(db.get()), 1u);
+    EXPECT_EQ(db.Get("last"), "another value");
+    ASSERT_TRUE(db->Close().ok());
+    ASSERT_EQ(events->events().size(), 1u);
+    EXPECT_EQ(events->events()[0].message, "readers passed many deletions");
+  }
+}
+
+TEST(Garbage, AMemtableOfFewDeletionsStays) {
+  Options options = MemoryDb::Quiet();
+  options.disable_auto_compactions = false;
+  options.write_buffer_bytes = 4 << 20;
+  MemoryDb db(options);
+  for (uint64_t i = 0; i < 10000; i++) db.Put(NumberedKey(i), std::string(100, 'v'));
+  for (uint64_t i = 0; i < 1500; i++) db.Delete(NumberedKey(i));
+  EXPECT_EQ(CountKeys(db.get()), 8500u);
+  db.Put("last", "value");
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFlushes), 0u);
 }
 
 TEST(IteratorRefresh, ShowsThePresentWithinItsBounds) {

@@ -2,7 +2,10 @@
 // make none.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -330,6 +333,41 @@ TEST(Merge, AKeyThatTheOperatorRefusesIsAnErrorAndKeepsItsOperands) {
   Merge(db, "b", "4");
   db.CompactAll();
   EXPECT_EQ(ReadAll(db, "b"), "new|4");
+}
+
+// Says what it is asked to while the database combines operands.
+class Calling final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.calling"; }
+  absl::Status FullMerge(std::string_view, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    if (on_call) on_call();
+    *result = absl::StrCat(std::string(existing.value_or("")), "|", operands.size());
+    return absl::OkStatus();
+  }
+  std::function<void()> on_call;
+};
+
+TEST(Merge, AnOperatorsCallsThatWouldWaitForItsFlushAreRefused) {
+  const auto calling = std::make_shared<Calling>();
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = calling;
+  MemoryDb db(options);
+  db.Put("k", "v");
+  Merge(db, "k", "a");
+  Merge(db, "k", "b");
+  int num_calls = 0;
+  calling->on_call = [&] {
+    num_calls++;
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Flush(db->DefaultColumnFamily())));
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->CompactRange(std::nullopt, std::nullopt)));
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Close()));
+  };
+  db.Flush();
+  EXPECT_GT(num_calls, 0);
+  calling->on_call = nullptr;
+  EXPECT_EQ(db.Get("k"), "v|2");
 }
 
 // Throws where it is not told to return.

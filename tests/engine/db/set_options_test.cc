@@ -2,10 +2,12 @@
 // opening knows of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -13,8 +15,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "engine/base/status.h"
 #include "engine/file_system/testing/recording_file_system.h"
+#include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/test_clock.h"
 #include "winnow/event_listener.h"
@@ -45,6 +49,9 @@ const std::map<std::string_view, std::string>& OtherTexts() {
       {"level_base_bytes", "1M"},
       {"level_size_multiplier", "7.3"},
       {"disable_auto_compactions", "true"},
+      {"block_cache_bytes", "8M"},
+      {"row_cache_bytes", "1M"},
+      {"row_cache_ttl_seconds", "60"},
       {"filter_memory_budget", "1M"},  // which leaves no amount to the filter
       {"db_write_buffer_bytes", "32M"},
       {"compaction_readahead_bytes", "1M"},
@@ -52,6 +59,8 @@ const std::map<std::string_view, std::string>& OtherTexts() {
       {"background_threads", "4"},
       {"max_open_files", "100"},
       {"max_log_bytes", "2M"},
+      {"info_log_bytes", "64K"},
+      {"info_log_files", "7"},
       {"verify_compaction_checksums", "false"},
   };
   return texts;
@@ -194,6 +203,11 @@ TEST(SetOptions, WhatIsWrongIsNamedAndChangesNothing) {
       {"filter_key", "prefix:0", "filter_key"},
       {"ttl_seconds", "-1", "0 - 3153600000"},
       {"background_threads", "65", "is outside 1 - 64"},
+      {"block_cache_bytes", "17T", "is outside 0 - "},
+      {"row_cache_bytes", "1K", "is outside 65536 - "},
+      {"row_cache_ttl_seconds", "-1", "is outside 0 - 1000000000"},
+      {"info_log_bytes", "1K", "is outside 4096 - "},
+      {"info_log_files", "0", "is outside 1 - 1000"},
       {"mmap_reads", "true", "give it to the next opening"},
       {"read_only", "true", "give it to the next opening"},
       {"allow_ingest_behind", "true", "give it to the next opening"},
@@ -467,6 +481,213 @@ TEST(SetOptions, FewerOpenFilesAreClosedAtOnceAndStillRead) {
   ASSERT_TRUE(db->SetOption("max_open_files", "16").ok());
   EXPECT_EQ(*db->GetProperty("winnow.num-open-files"), "16");
   for (int i = 0; i < 40; i++) EXPECT_EQ(db.Get(absl::StrCat(i)), "value");
+}
+
+// --- Caches ---
+
+uint64_t Counted(MemoryDb& db, Ticker ticker) { return db->GetStatistics().Get(ticker); }
+
+uint64_t DataBlocksReadBy(MemoryDb& db, int num_keys) {
+  const uint64_t before = Counted(db, Ticker::kDataBlocksRead);
+  for (int i = 0; i < num_keys; i++) EXPECT_EQ(db.Get(absl::StrCat("key", i)).size(), 1000u);
+  return Counted(db, Ticker::kDataBlocksRead) - before;
+}
+
+TEST(SetOptions, TheBlockCacheGrowsAndShrinks) {
+  constexpr int kKeys = 2000;
+  Options options = MemoryDb::Quiet();
+  options.block_cache_bytes = 64 << 10;
+  options.compression = Compression::kNone;
+  MemoryDb db(options);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < kKeys; i++) {
+    std::string value(1000, '\0');
+    for (char& c : value) c = static_cast<char>(random());
+    db.Put(absl::StrCat("key", i), value);
+  }
+  db.Flush();
+  const auto usage = [&] { return std::stoull(*db->GetProperty("winnow.block-cache-usage")); };
+  DataBlocksReadBy(db, kKeys);
+  EXPECT_LE(usage(), 64u << 10);
+  ASSERT_TRUE(db->SetOption("block_cache_bytes", "8M").ok());
+  DataBlocksReadBy(db, kKeys);
+  EXPECT_EQ(DataBlocksReadBy(db, kKeys), 0u) << "all of them have room now";
+  EXPECT_GT(usage(), 2'000'000u);
+  // What is there stays where there is room for more.
+  ASSERT_TRUE(db->SetOption("block_cache_bytes", "64M").ok());
+  EXPECT_EQ(DataBlocksReadBy(db, kKeys), 0u);
+  ASSERT_TRUE(db->SetOption("block_cache_bytes", "1M").ok());
+  EXPECT_LE(usage(), 1u << 20) << "at once";
+  EXPECT_GT(usage(), 1u << 19);
+  EXPECT_GT(DataBlocksReadBy(db, kKeys), 0u);
+  ASSERT_TRUE(db->SetOption("block_cache_bytes", "0").ok());
+  EXPECT_EQ(usage(), 0u);
+  EXPECT_GT(DataBlocksReadBy(db, 10), 0u);
+  EXPECT_GT(DataBlocksReadBy(db, 10), 0u);
+  ASSERT_TRUE(db->SetOption("block_cache_bytes", "8M").ok());
+  DataBlocksReadBy(db, 10);
+  EXPECT_EQ(DataBlocksReadBy(db, 10), 0u);
+}
+
+TEST(SetOptions, ABlockCacheOfTheProgramIsResizedByTheProgram) {
+  Options options = MemoryDb::Quiet();
+  options.block_cache = NewBlockCache(1 << 20);
+  MemoryDb db(options);
+  const absl::Status set = db->SetOption("block_cache_bytes", "8M");
+  EXPECT_TRUE(absl::IsInvalidArgument(set));
+  EXPECT_TRUE(absl::StrContains(set.message(), "block_cache_bytes")) << set;
+  EXPECT_TRUE(absl::StrContains(set.message(), "BlockCache::SetCapacity")) << set;
+  EXPECT_EQ(options.block_cache->capacity_bytes(), 1u << 20);
+  options.block_cache->SetCapacity(2 << 20);
+  EXPECT_EQ(*db->GetOption("block_cache_bytes"), "2M");
+  // What it has is no change, and other options are none of it either.
+  EXPECT_TRUE(db->SetOption("block_cache_bytes", "2M").ok());
+  EXPECT_TRUE(db->SetOption("zstd_level", "9").ok());
+  EXPECT_EQ(options.block_cache->capacity_bytes(), 2u << 20);
+}
+
+TEST(SetOptions, AnswersAreKeptFromThenOnAndNoLonger) {
+  MemoryDb db;
+  db.Put("key", "old");
+  db.Flush();
+  const auto hits_of_asking = [&](const std::string& expected) {
+    const uint64_t before = Counted(db, Ticker::kRowCacheHits);
+    EXPECT_EQ(db.Get("key"), expected);
+    EXPECT_EQ(db.MultiGet({"key"}), std::vector<std::string>{expected});
+    return Counted(db, Ticker::kRowCacheHits) - before;
+  };
+  EXPECT_EQ(hits_of_asking("old"), 0u);
+  ASSERT_TRUE(db->SetOption("row_cache_bytes", "1M").ok());
+  EXPECT_EQ(hits_of_asking("old"), 1u);
+  EXPECT_EQ(hits_of_asking("old"), 2u);
+  EXPECT_TRUE(absl::StrContains(*db->GetProperty("winnow.memory-usage"), "row cache"));
+  ASSERT_TRUE(db->SetOption("row_cache_ttl_seconds", "1000").ok());
+  EXPECT_EQ(hits_of_asking("old"), 1u) << "what might have stayed for longer is gone";
+  ASSERT_TRUE(db->SetOption("row_cache_ttl_seconds", "2000").ok());
+  EXPECT_EQ(hits_of_asking("old"), 2u);
+  ASSERT_TRUE(db->SetOption("row_cache_bytes", "0").ok());
+  EXPECT_EQ(hits_of_asking("old"), 0u);
+  EXPECT_FALSE(absl::StrContains(*db->GetProperty("winnow.memory-usage"), "row cache"));
+  // What is written while nothing is kept is no secret to what is kept later.
+  db.Put("key", "new");
+  db.Flush();
+  ASSERT_TRUE(db->SetOption("row_cache_bytes", "1M").ok());
+  EXPECT_EQ(hits_of_asking("new"), 1u);
+}
+
+TEST(SetOptions, FewerAnswersFitIntoASmallerRowCacheAtOnce) {
+  Options options = MemoryDb::Quiet();
+  options.row_cache_bytes = 4 << 20;
+  MemoryDb db(options);
+  for (int i = 0; i < 2000; i++) db.Put(absl::StrCat("key", i), std::string(1000, 'v'));
+  db.Flush();
+  DataBlocksReadBy(db, 2000);
+  const auto bytes = [&] {
+    const std::string usage = *db->GetProperty("winnow.memory-usage-json");
+    const std::string name = "\"row_cache\":";
+    return std::stoull(usage.substr(usage.find(name) + name.size()));
+  };
+  EXPECT_GT(bytes(), 2'000'000u);
+  ASSERT_TRUE(db->SetOption("row_cache_bytes", "128K").ok());
+  EXPECT_LT(bytes(), 160u << 10);
+}
+
+// What a reader has seen of a key never goes back, whatever caches come and go.
+TEST(SetOptions, CachesChangeBesideReadersAndWriters) {
+  MemoryDb db(MemoryDb::Busy());
+  constexpr size_t kKeys = 40;
+  std::atomic<bool> stop{false};
+  std::vector<std::atomic<int>> written(kKeys);
+  std::thread writer([&] {
+    std::mt19937_64 random(1);
+    for (int round = 1; round < 4000; round++) {
+      const size_t key = random() % kKeys;
+      const std::string value = absl::StrCat(round, "/", std::string(200, 'v'));
+      EXPECT_TRUE(db->Put(WriteOptions(), absl::StrCat("k", key), value).ok());
+      written[key].store(round, std::memory_order_release);
+      if (round % 50 == 0) db.Flush();
+    }
+    stop.store(true);
+  });
+  std::vector<std::thread> readers;
+  for (uint64_t seed = 0; seed < 2; seed++) {
+    readers.emplace_back([&, seed] {
+      std::mt19937_64 random(seed + 10);
+      while (!stop.load()) {
+        const size_t key = random() % kKeys;
+        const int least = written[key].load(std::memory_order_acquire);
+        std::string value = "0";
+        const absl::Status status = db->Get(ReadOptions(), absl::StrCat("k", key), &value);
+        ASSERT_TRUE(status.ok() || absl::IsNotFound(status)) << status;
+        ASSERT_GE(std::stoi(value), least) << key;
+      }
+    });
+  }
+  const char* const kRowBytes[] = {"1M", "0", "64K"};
+  const char* const kRowSeconds[] = {"0", "1", "100"};
+  const char* const kBlockBytes[] = {"64K", "1M", "0", "4M"};
+  for (size_t round = 0; !stop.load(); round++) {
+    EXPECT_TRUE(db->SetOption("row_cache_bytes", kRowBytes[round % 3]).ok());
+    EXPECT_TRUE(db->SetOption("row_cache_ttl_seconds", kRowSeconds[round / 3 % 3]).ok());
+    EXPECT_TRUE(db->SetOption("block_cache_bytes", kBlockBytes[round % 4]).ok());
+  }
+  writer.join();
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_GT(Counted(db, Ticker::kRowCacheHits), 0u);
+}
+
+// --- The file LOG ---
+
+std::vector<std::string> LogLines(MemoryDb& db) {
+  const auto content = ReadFile(db.file_system(), "/db/LOG", 1 << 26);
+  EXPECT_TRUE(content.ok()) << content.status();
+  return absl::StrSplit(content.value_or(""), '\n', absl::SkipEmpty());
+}
+
+TEST(SetOptions, ALogBeginsAndEnds) {
+  MemoryDb db;
+  EXPECT_EQ(*db->GetOption("info_log_bytes"), "0");
+  ASSERT_TRUE(db->SetOption("info_log_bytes", "64K").ok());
+  db.Put("key", "value");
+  db.Flush();
+  ASSERT_TRUE(db->SetOption("info_log_bytes", "0").ok());
+  db.Put("key", "value");
+  db.Flush();
+  db.CloseDb();
+  const std::vector<std::string> lines = LogLines(db);
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_TRUE(absl::EndsWith(lines.front(), "options changed: info_log_bytes=64K"));
+  EXPECT_TRUE(absl::EndsWith(lines.back(), "options changed: info_log_bytes=0"));
+  const auto tells_of_flush = [](const std::string& line) {
+    return absl::StrContains(line, "flush of default ends");
+  };
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), tells_of_flush), 1);
+  db.Reopen();
+  EXPECT_TRUE(db->SetOption("info_log_bytes", "unset").ok());
+  EXPECT_EQ(*db->GetOption("info_log_bytes"), "0") << "as unset means on this file system";
+}
+
+TEST(SetOptions, FewerLogsAreKeptAndSmallerOnes) {
+  Options options = MemoryDb::Quiet();
+  options.info_log_bytes = 1 << 20;
+  options.info_log_files = 5;
+  MemoryDb db(options);
+  for (int i = 0; i < 4; i++) db.Reopen();
+  const auto age_exists = [&](uint64_t age) {
+    return *db.file_system().Exists(InfoLogFileName("/db", age));
+  };
+  EXPECT_TRUE(age_exists(4));
+  ASSERT_TRUE(db->SetOption("info_log_files", "2").ok());
+  ASSERT_TRUE(db->SetOption("info_log_bytes", "4K").ok());
+  for (int i = 0; i < 40; i++) {
+    db.Put("key", "value");
+    db.Flush();
+  }
+  db.CloseDb();
+  EXPECT_TRUE(age_exists(1));
+  for (const uint64_t age : {2, 3, 4}) EXPECT_FALSE(age_exists(age)) << age;
+  EXPECT_LE(*db.file_system().FileSize("/db/LOG"), 4096u);
+  EXPECT_LE(*db.file_system().FileSize("/db/LOG.old"), 4096u);
 }
 
 // Read once the database is closed, when all have been delivered.

@@ -21,6 +21,7 @@
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/ingest.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow {
 namespace {
@@ -168,6 +169,29 @@ TEST_F(EventListenerTest, AListenerMayCallTheDatabase) {
   collector_->WaitFor(Kind::kFlushEnd);
   db.CloseDb();
   EXPECT_EQ(calls, 2);
+}
+
+// Close delivers what waits before it returns, to a listener that would be waiting for that.
+TEST_F(EventListenerTest, AListenerCannotCloseTheDatabaseButMayWaitForItsWork) {
+  MemoryDb* called = nullptr;
+  std::atomic<int> calls = 0;
+  collector_->also_do = [&](const Event& event) {
+    if (event.kind != Kind::kFlushEnd || calls++ > 0) return;
+    EXPECT_TRUE(absl::IsFailedPrecondition((*called)->Close()));
+    EXPECT_TRUE((*called)->Put(WriteOptions(), "b", "2").ok());
+    EXPECT_TRUE((*called)->Flush().ok());
+    EXPECT_TRUE((*called)->CompactRange(std::nullopt, std::nullopt).ok());
+    EXPECT_TRUE((*called)->WaitForBackgroundWork().ok());
+    EXPECT_TRUE((*called)->Verify().ok());
+  };
+  MemoryDb db = MakeDb();
+  called = &db;
+  db.Put("a", "1");
+  db.Flush();
+  collector_->WaitFor(Kind::kCompactionEnd);
+  db.CloseDb();
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(collector_->OfKind(Kind::kDatabaseClosed).size(), 1u);
 }
 
 TEST_F(EventListenerTest, AListenersCallsWhileTheDatabaseIsBeingClosedAreWholeOrRefused) {
@@ -351,6 +375,82 @@ TEST(EventTextTest, CountsAreInTheirNumber) {
             "2 bytes read");
 }
 
+// --- Merge operators that fail ---
+
+// A key whose value is no number, with an operand that adds to it.
+void PutSumOfNoNumber(DB& db, ColumnFamily* family, std::string_view key) {
+  EXPECT_TRUE(db.Put(WriteOptions(), family, key, "no number").ok());
+  EXPECT_TRUE(db.Merge(WriteOptions(), family, key, std::string(8, '\1')).ok());
+}
+
+TEST(MergeFailureEvents, AFloodOfThemIsOneOfEachFamilyAndAllAreCounted) {
+  const auto collector = std::make_shared<Collector>();
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = *ParseMergeOperator("uint64_add");
+  options.listeners = {collector};
+  options.info_log_bytes = 1 << 20;
+  MemoryDb db(options);
+  ColumnFamily* other = *db->CreateColumnFamily(options, "other");
+  PutSumOfNoNumber(*db, db->DefaultColumnFamily(), "bad\n");
+  PutSumOfNoNumber(*db, other, "worse");
+  std::string value;
+  for (int i = 0; i < 1000; i++) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Get(ReadOptions(), "bad\n", &value)));
+  }
+  const std::unique_ptr<Iterator> iterator = db->NewIterator(ReadOptions(), other);
+  for (int i = 0; i < 1000; i++) {
+    iterator->SeekToFirst();
+    EXPECT_TRUE(absl::IsFailedPrecondition(iterator->status()));
+  }
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kMergeFailures), 2000u);
+  ASSERT_TRUE(db->Close().ok());
+  const std::vector<Event> failures = collector->OfKind(Kind::kMergeFailed);
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_EQ(failures[0].column_family, "default");
+  EXPECT_EQ(failures[0].message, "get");
+  EXPECT_EQ(failures[0].num_inputs, 1u);
+  EXPECT_THAT(failures[0].ToString(),
+              HasSubstr("get of default meets operands without a value: key 'bad\\n': merge "
+                        "operator 'uint64_add' gives no value: "));
+  EXPECT_EQ(failures[1].column_family, "other");
+  EXPECT_EQ(failures[1].message, "iterator");
+  const std::string log = *ReadFile(db.file_system(), "/db/LOG", 1 << 20);
+  EXPECT_THAT(log, HasSubstr(failures[0].ToString()));
+}
+
+TEST(MergeFailureEvents, EachCallThatMeetsOneIsNamed) {
+  const auto call_of = [](const std::function<void(MemoryDb&)>& call) {
+    const auto collector = std::make_shared<Collector>();
+    Options options = MemoryDb::Quiet();
+    options.merge_operator = *ParseMergeOperator("uint64_add");
+    options.listeners = {collector};
+    MemoryDb db(options);
+    call(db);
+    EXPECT_TRUE(db->Close().ok());
+    const std::vector<Event> failures = collector->OfKind(Kind::kMergeFailed);
+    EXPECT_EQ(failures.size(), 1u);
+    return failures.empty() ? "" : failures.front().message;
+  };
+  const std::string operand(8, '\1');
+  EXPECT_EQ(call_of([](MemoryDb& db) {
+              PutSumOfNoNumber(*db, db->DefaultColumnFamily(), "key");
+              db.MultiGet({"key"});
+            }),
+            "multi-get");
+  EXPECT_EQ(call_of([](MemoryDb& db) {
+              PutSumOfNoNumber(*db, db->DefaultColumnFamily(), "key");
+              db.Flush();
+            }),
+            "flush");
+  EXPECT_EQ(call_of([&](MemoryDb& db) {
+              db.Put("key", "no number");
+              db.Flush();
+              EXPECT_TRUE(db->Merge(WriteOptions(), "key", operand).ok());
+              db.CompactAll();
+            }),
+            "compaction");
+}
+
 TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {
   constexpr size_t kAdded = EventQueue::kMaxWaiting + 500;
   std::latch reached(1);
@@ -363,7 +463,7 @@ TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {
     may_go_on.wait();
   };
   EventQueue queue({collector});
-  ASSERT_TRUE(queue.Start(nullptr).ok());
+  ASSERT_TRUE(queue.Start({}, {}).ok());
   queue.Add(Event());
   reached.wait();
   for (size_t i = 0; i < kAdded; i++) queue.Add(Event());

@@ -88,7 +88,7 @@ TEST(InfoLog, IsReplacedWhenItIsFullAndOnlySoManyAreKept) {
   const auto files = NewUnrecordedFileSystem();
   ASSERT_TRUE(files->CreateDirectories("/db").ok());
   {
-    InfoLog log(files.get(), "/db", 1000, 3);
+    InfoLog log({files.get(), "/db"}, {1000, 3});
     for (int i = 0; i < 100; i++) {
       log.Write(std::chrono::system_clock::now(), absl::StrCat("line ", i, std::string(60, '.')));
     }
@@ -105,7 +105,7 @@ TEST(InfoLog, IsReplacedWhenItIsFullAndOnlySoManyAreKept) {
   for (size_t i = 0; i < lines.size(); i++) {
     EXPECT_THAT(lines[i], HasSubstr(absl::StrCat("line ", 100 - lines.size() + i, ".")));
   }
-  { const InfoLog only_one(files.get(), "/db", 1000, 1); }
+  { const InfoLog only_one({files.get(), "/db"}, {1000, 1}); }
   EXPECT_EQ(Content(*files, "/db/LOG"), "");
 }
 

@@ -100,6 +100,19 @@ YCSB = Setting("ycsb", ("--cache_size=256M",), share=0.4, value_bytes=400, reads
                first=SETTLED)
 YCSB_LEVELDB = dataclasses.replace(YCSB, name="ycsb_leveldb")
 
+# What LevelDB, LMDB and WiredTiger have no call for.
+WITH_MORE_WRITES = ("winnow", "rocksdb", "rocksdb_tuned")
+RANGES = Setting("ranges", ("--cache_size=256M", "--deletes=50000"), share=0.1, reads=0.5,
+                 first=("fillrandom", "compact"))
+MERGES = Setting("merges", ("--cache_size=32M",), share=0.4, value_bytes=8)
+INGESTION = Setting("ingestion", ("--cache_size=32M",), share=0.4)
+OPTIMISTIC = Setting("optimistic", ("--cache_size=256M", "--threads=2",
+                                    "--transactions=optimistic"),
+                     share=0.2, reads=0.1, first=SETTLED)
+PESSIMISTIC = dataclasses.replace(OPTIMISTIC, name="pessimistic",
+                                  flags=("--cache_size=256M", "--threads=2",
+                                         "--transactions=pessimistic"))
+
 ROWS = (
     Row("readrandom_small", "readrandom, 32 MiB cache", SMALL_CACHE, "readrandom", at_most=1.5,
         times=(("lmdb", 1),)),
@@ -125,6 +138,20 @@ ROWS = (
     Row("fill100k", "fill, values of 100 KB", FILL_100K, "fillrandom", times=(("leveldb", 1.2),)),
     *(Row(f"ycsb{letter}", f"YCSB {letter.upper()}", YCSB, f"ycsb{letter}",
           times=(("rocksdb", 3), ("leveldb", 2))) for letter in "abcdef"),
+    Row("deleterange", "deleterange, of one key each", RANGES, "deleterange",
+        engines=WITH_MORE_WRITES),
+    Row("readrandom_ranges", "readrandom beside 50,000 deleted ranges", RANGES, "readrandom",
+        engines=WITH_MORE_WRITES),
+    Row("readmissing_ranges", "readmissing beside 50,000 deleted ranges", RANGES, "readmissing",
+        engines=WITH_MORE_WRITES),
+    Row("mergerandom", "mergerandom, counters", MERGES, "mergerandom", wall_micros,
+        engines=WITH_MORE_WRITES),
+    Row("ingest", "ingest, tables written included", INGESTION, "ingest", wall_micros,
+        engines=WITH_MORE_WRITES),
+    Row("txnrandom_optimistic", "txnrandom, optimistic, 2 threads", OPTIMISTIC, "txnrandom",
+        wall_micros, engines=WITH_MORE_WRITES),
+    Row("txnrandom_pessimistic", "txnrandom, pessimistic, 2 threads", PESSIMISTIC, "txnrandom",
+        wall_micros, engines=WITH_MORE_WRITES),
     Row("ycsbe_leveldb", "YCSB E, LevelDB's interface", YCSB_LEVELDB, "ycsbe",
         times=(("leveldb", 2),), engines=("winnow_leveldb", "leveldb"), subject="winnow_leveldb"),
 )
