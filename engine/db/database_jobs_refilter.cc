@@ -34,6 +34,7 @@
 #include "engine/compaction/filter_rebuild.h"
 #include "engine/db/database_jobs.h"
 #include "engine/db/job_events.h"
+#include "engine/filter_memory/refilter_choice.h"
 #include "engine/filter_memory/unit_split.h"
 #include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
@@ -57,18 +58,13 @@ struct DatabaseJobs::RefilterJob {
   uint64_t first_new_number = 0;
   std::set<uint64_t> done;
 
-  // Whether a filter whose first unit takes so much is of about the planned size. That of few keys
-  // is as small as its kind allows.
+  // Whether a filter is of about the planned size, by its first unit.
   bool HasPlannedSize(int level, const std::vector<filter::BuiltUnit>& units,
                       uint64_t num_keys) const {
-    constexpr double kTolerated = 1.25;
-    constexpr double kSmallBytes = 1024;
     if (units.empty()) return true;
-    const double wanted =
+    const double planned =
         unit_bits[static_cast<size_t>(level)].front() * static_cast<double>(num_keys) / 8;
-    const auto has = static_cast<double>(units.front().bytes);
-    if (std::max(wanted, has) <= kSmallBytes) return true;
-    return has <= kTolerated * wanted && wanted <= kTolerated * has;
+    return IsAboutAsPlanned(static_cast<double>(units.front().bytes), planned);
   }
   std::set<uint64_t> damaged;      // not to be tried again
   std::set<uint64_t> without_own;  // whose own filter is damaged

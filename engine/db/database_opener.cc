@@ -35,9 +35,6 @@ namespace winnow {
 
 namespace {
 
-// Others may create and destroy the directory again and again, but not as often as that in a row.
-constexpr int kLockTries = 50;
-
 // Whether what the file holds is one of these tables, whatever its name. In doubt it is.
 bool IsOneOf(FileSystem& file_system, const std::string& path,
              std::span<const KnownSstable> tables) {
@@ -83,27 +80,23 @@ absl::Status DatabaseOpener::Open() {
 // included: only the look after that counts. The one before it leaves a directory that no database
 // is to be created in as it is.
 absl::Status DatabaseOpener::LockDirectory(bool* exists) {
-  FileSystem& file_system = *parts_.file_system;
-  const std::string lock_name = LockFileName(parts_.path);
-  for (int tries = kLockTries;; tries--) {
-    absl::Status look = LookAtDirectory(exists);
-    // Data without CURRENT may be a database that is being created or destroyed, by the holder of
-    // the lock. LOCK is the last file to go.
-    bool is_decided_later = false;
-    if (absl::IsDataLoss(look)) {
-      WINNOW_ASSIGN_OR_RETURN(is_decided_later, file_system.Exists(lock_name));
-      if (!is_decided_later) look = LookAtDirectory(exists);  // it may just have gone
-    }
-    if (!is_decided_later) WINNOW_RETURN_IF_ERROR(look);
-    if (!is_decided_later && !*exists) {
-      WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, parts_.path));
-    }
-    absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system.Lock(lock_name);
-    if (absl::IsNotFound(lock.status()) && tries > 1) continue;  // the directory has gone
-    if (!lock.ok()) return lock.status();
-    lock_ = *std::move(lock);
-    return LookAtDirectory(exists);
+  WINNOW_ASSIGN_OR_RETURN(lock_, LockPrepared(*parts_.file_system, LockFileName(parts_.path),
+                                              [&] { return PrepareDirectory(exists); }));
+  return LookAtDirectory(exists);
+}
+
+absl::Status DatabaseOpener::PrepareDirectory(bool* exists) {
+  absl::Status look = LookAtDirectory(exists);
+  // Data without CURRENT may be a database that is being created or destroyed, by the holder of the
+  // lock: then it is looked at again later. LOCK is the last file to go.
+  if (absl::IsDataLoss(look)) {
+    WINNOW_ASSIGN_OR_RETURN(const bool has_lock_file,
+                            parts_.file_system->Exists(LockFileName(parts_.path)));
+    if (has_lock_file) return absl::OkStatus();
+    look = LookAtDirectory(exists);  // it may just have gone
   }
+  WINNOW_RETURN_IF_ERROR(look);
+  return *exists ? absl::OkStatus() : CreateDirectoryDurably(*parts_.file_system, parts_.path);
 }
 
 absl::Status DatabaseOpener::LookAtDirectory(bool* exists) {
@@ -315,8 +308,8 @@ void DatabaseOpener::KeepLogsOfUnopenedSstables(const std::vector<std::string>& 
     if (!ParseFileName(name, &type, &number) || type != FileType::kLog || number >= end) continue;
     const std::string path = absl::StrCat(parts_.path, "/", name);
     if (IsDirectoryForFile(*parts_.file_system, path)) continue;
-    const auto kept = FreePathInLost(*parts_.file_system, parts_.path, name);
-    if (!kept.ok() || !LinkOrCopy(*parts_.file_system, path, *kept).ok()) continue;
+    const auto kept = LinkIntoLost(*parts_.file_system, parts_.path, name);
+    if (!kept.ok()) continue;
     parts_.file_system->SyncDirectory(ParentDirectory(*kept)).IgnoreError();
     notes_.push_back(
         absl::StrCat(path, ": kept as ", *kept,

@@ -56,8 +56,10 @@ class DatabaseOpener {
  private:
   // Whether there is a database already; an error if it may not be opened, or not be created.
   absl::Status LookAtDirectory(bool* exists);
-  // Likewise, under the lock, which it takes; creates the directory for a new database.
+  // Likewise, under the lock, which it takes.
   absl::Status LockDirectory(bool* exists);
+  // Before that: creates the directory for a new database.
+  absl::Status PrepareDirectory(bool* exists);
   absl::Status ReadOrCreateState(bool exists) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status AddFamilies()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);

@@ -344,6 +344,7 @@ class DBImpl final : public DB, private IteratorOwner {
 
   // --- filter_memory.cc ---
   std::vector<FamilyTree> TreesNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::vector<FamilyTree> Trees() ABSL_LOCKS_EXCLUDED(database_mutex);
   // What TreesNow leaves out: whose tables the planner may have refiltered.
   void MarkRefilterable(std::vector<FamilyTree>* trees) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -45,6 +45,11 @@ std::vector<FamilyTree> DBImpl::TreesNow() const {
   return trees;
 }
 
+std::vector<FamilyTree> DBImpl::Trees() {
+  DatabaseLock lock(&mutex_);
+  return TreesNow();
+}
+
 void DBImpl::MarkRefilterable(std::vector<FamilyTree>* trees) const {
   for (FamilyTree& tree : *trees) {
     const auto found = families_.live().find(tree.id);
@@ -163,11 +168,7 @@ absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
     if (budget_bytes == 0) {
       return absl::InvalidArgumentError("a plan needs a budget of at least one byte");
     }
-    std::vector<FamilyTree> trees;
-    {
-      DatabaseLock lock(&mutex_);
-      trees = TreesNow();
-    }
+    const std::vector<FamilyTree> trees = Trees();
     WINNOW_RETURN_IF_ERROR(CheckBudgetForNewFilters(trees, budget_bytes));
     return filter_budget_.Plan(trees, budget_bytes);
   });
@@ -192,13 +193,6 @@ void DBImpl::ExpectLookups() {
   filter_budget_.Expect(std::move(run_rates));
 }
 
-FilterBudgetReport DBImpl::ReportFilterBudget() {
-  std::vector<FamilyTree> trees;
-  {
-    DatabaseLock lock(&mutex_);
-    trees = TreesNow();
-  }
-  return filter_budget_.Report(trees);
-}
+FilterBudgetReport DBImpl::ReportFilterBudget() { return filter_budget_.Report(Trees()); }
 
 }  // namespace winnow

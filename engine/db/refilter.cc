@@ -49,11 +49,7 @@ absl::Status DBImpl::CheckRefilterBudget(const ColumnFamilyState& family,
     return absl::FailedPreconditionError(
         "the database has no filter_memory_budget by which filters are cut into units");
   }
-  std::vector<FamilyTree> trees;
-  {
-    DatabaseLock lock(&mutex_);
-    trees = TreesNow();
-  }
+  std::vector<FamilyTree> trees = Trees();
   const absl::StatusOr<filter::FilterSpec> spec = filter::ParseFilterSpec(options.filter);
   for (FamilyTree& tree : trees) {
     if (tree.id == family.id() && !options.filter.empty() && spec.ok()) tree.spec = *spec;
@@ -64,11 +60,7 @@ absl::Status DBImpl::CheckRefilterBudget(const ColumnFamilyState& family,
 absl::StatusOr<std::optional<BitsByLevel>> DBImpl::PlannedBits(const ColumnFamilyState& family,
                                                                uint64_t budget_bytes) {
   if (budget_bytes == 0) return std::nullopt;
-  std::vector<FamilyTree> trees;
-  {
-    DatabaseLock lock(&mutex_);
-    trees = TreesNow();
-  }
+  const std::vector<FamilyTree> trees = Trees();
   const std::vector<BitsByLevel> bits = filter_budget_.Bits(trees, budget_bytes);
   for (size_t i = 0; i < trees.size(); i++) {
     if (trees[i].id == family.id()) return bits[i];

@@ -106,6 +106,18 @@ absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const 
   return CopyFile(file_system, from, to).status();
 }
 
+// Others may create and destroy a directory again and again, but not as often as that in a row.
+absl::StatusOr<std::unique_ptr<FileLock>> LockPrepared(FileSystem& file_system,
+                                                       const std::string& lock_path,
+                                                       absl::FunctionRef<absl::Status()> prepare) {
+  constexpr int kTries = 50;
+  for (int tries = kTries;; tries--) {
+    WINNOW_RETURN_IF_ERROR(prepare());
+    absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system.Lock(lock_path);
+    if (!absl::IsNotFound(lock.status()) || tries == 1) return lock;
+  }
+}
+
 absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) {
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(directory));
   if (!exists) return absl::OkStatus();

@@ -3,8 +3,10 @@
 #define WINNOW_ENGINE_FILE_SYSTEM_DURABLE_FILES_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "winnow/file_system.h"
 
@@ -30,6 +32,13 @@ absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const 
 
 // AlreadyExists unless the directory is missing, or empty but for a lock file.
 absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory);
+
+// Takes the lock, whose directory `prepare` looks at and makes. Both are done again where another
+// process has removed the directory in between: what `prepare` has seen may have changed until the
+// lock is held.
+absl::StatusOr<std::unique_ptr<FileLock>> LockPrepared(FileSystem& file_system,
+                                                       const std::string& lock_path,
+                                                       absl::FunctionRef<absl::Status()> prepare);
 
 // XXH3-64 over pieces of 256 KiB, the result of each the seed of the next, 0 the first.
 absl::StatusOr<uint64_t> ChainedChecksum(FileSystem& file_system, const std::string& path);

@@ -10,12 +10,8 @@ namespace winnow {
 
 namespace {
 
-// A filter of few keys is as small as its kind allows, whatever is planned.
-constexpr double kSmallBytes = 1024;
-
 bool IsNear(double bits, double wanted, double num_keys) {
-  if (std::max(bits, wanted) * num_keys / 8 <= kSmallBytes) return true;
-  return bits <= kToleratedBits * wanted && wanted <= kToleratedBits * bits;
+  return IsAboutAsPlanned(bits * num_keys / 8, wanted * num_keys / 8);
 }
 
 double BitsOf(const RefilterCandidate& candidate, size_t num_units) {
@@ -82,6 +78,13 @@ std::optional<RefilterChoice> Weigh(const RefilterCandidate& candidate, double w
 }
 
 }  // namespace
+
+bool IsAboutAsPlanned(double bytes, double planned_bytes) {
+  constexpr double kTolerated = 1.25;
+  constexpr double kSmallBytes = 1024;
+  if (std::max(bytes, planned_bytes) <= kSmallBytes) return true;
+  return bytes <= kTolerated * planned_bytes && planned_bytes <= kTolerated * bytes;
+}
 
 std::optional<RefilterChoice> ChooseRefilter(std::span<const RefilterCandidate> candidates,
                                              uint64_t budget_bytes, double horizon_seconds) {

@@ -45,9 +45,10 @@ struct RefilterChoice {
   double blocks = 0;        // to be read and written for it
 };
 
-// How far off the planned bits a filter may be: within that no prefix of its units is worth
-// rewriting, whatever the plan says, so that filters do not follow each wave of look-ups.
-inline constexpr double kToleratedBits = 1.25;
+// Whether a filter, or some of its units, is of about the planned size: within that it is not worth
+// rewriting, whatever the plan says, so that filters do not follow each wave of look-ups. One of
+// few keys is as small as its kind allows.
+bool IsAboutAsPlanned(double bytes, double planned_bytes);
 // So many times what it costs must be saved, in blocks, while look-ups stay as they are.
 inline constexpr double kRefilterRepaid = 2;
 

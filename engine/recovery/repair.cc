@@ -8,7 +8,6 @@
 #include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
 #include "engine/file_system/descriptor_limit.h"
-#include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/recovery/family_repair.h"
 #include "engine/recovery/found_files.h"
@@ -307,13 +306,10 @@ class DatabaseRepair {
 
   absl::Status PutAside(const std::vector<std::string>& names) {
     if (names.empty()) return absl::OkStatus();
-    const std::string aside = absl::StrCat(path_, "/", ToAbsl(kLostDirectory));
-    WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system_, aside));
     for (const std::string& name : names) {
-      WINNOW_ASSIGN_OR_RETURN(const std::string target, FreePathInLost(file_system_, path_, name));
-      WINNOW_RETURN_IF_ERROR(LinkOrCopy(file_system_, absl::StrCat(path_, "/", name), target));
+      WINNOW_RETURN_IF_ERROR(LinkIntoLost(file_system_, path_, name).status());
     }
-    return file_system_.SyncDirectory(aside);
+    return file_system_.SyncDirectory(absl::StrCat(path_, "/", ToAbsl(kLostDirectory)));
   }
 
   const Options& options_;

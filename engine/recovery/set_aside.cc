@@ -74,4 +74,11 @@ absl::StatusOr<std::string> FreePathInLost(FileSystem& file_system, const std::s
   }
 }
 
+absl::StatusOr<std::string> LinkIntoLost(FileSystem& file_system, const std::string& directory,
+                                         const std::string& name) {
+  WINNOW_ASSIGN_OR_RETURN(std::string target, FreePathInLost(file_system, directory, name));
+  WINNOW_RETURN_IF_ERROR(LinkOrCopy(file_system, absl::StrCat(directory, "/", name), target));
+  return target;
+}
+
 }  // namespace winnow

@@ -38,6 +38,10 @@ absl::StatusOr<std::vector<VerifyProblem>> FindFilesSetAside(FileSystem& file_sy
 absl::StatusOr<std::string> FreePathInLost(FileSystem& file_system, const std::string& directory,
                                            const std::string& name);
 
+// Gives the file `name` of `directory` such a path besides its own, which it keeps, and returns it.
+absl::StatusOr<std::string> LinkIntoLost(FileSystem& file_system, const std::string& directory,
+                                         const std::string& name);
+
 }  // namespace winnow
 
 #endif  // WINNOW_ENGINE_RECOVERY_SET_ASIDE_H_

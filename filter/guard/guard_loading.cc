@@ -1,14 +1,12 @@
 #include <unistd.h>
 
-#include <exception>
-#include <new>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "filter/base/out_of_memory.h"
 #include "filter/guard/guard_impl.h"
+#include "filter/guard/user_call.h"
 
 namespace winnow::guard {
 namespace {
@@ -16,17 +14,8 @@ namespace {
 // Overtaken so often, a caller loads for itself.
 constexpr int kMaxJoins = 3;
 
-// The loader is not ours, and may throw.
 absl::StatusOr<std::string> Call(const Loader& load, std::string_view key) {
-  try {
-    return load(key);
-  } catch (const std::bad_alloc&) {
-    return OutOfMemory();
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("the loader threw: ", error.what()));
-  } catch (...) {
-    return absl::InternalError("the loader threw");
-  }
+  return internal::CatchFrom("the loader", [&] { return load(key); });
 }
 
 // Whether the database has answered.

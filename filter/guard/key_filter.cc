@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -10,9 +9,8 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "filter/base/mutex.h"
-#include "filter/base/out_of_memory.h"
+#include "filter/guard/user_call.h"
 #include "winnow/filter/bloom_filter.h"
 #include "winnow/guard/environment.h"
 
@@ -72,20 +70,6 @@ class SharedByParts {
   std::array<Part, kParts> parts_;
 };
 
-// The scan is not ours, and may throw.
-absl::Status CallScan(const RebuildableFilter::Scan& scan,
-                      const std::function<absl::Status(std::string_view)>& add) {
-  try {
-    return scan(add);
-  } catch (const std::bad_alloc&) {
-    return OutOfMemory();
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("the scan threw: ", error.what()));
-  } catch (...) {
-    return absl::InternalError("the scan threw");
-  }
-}
-
 class RebuildableKeyFilter final : public RebuildableFilter {
  public:
   explicit RebuildableKeyFilter(std::unique_ptr<KeyFilter> filter) : filter_(std::move(filter)) {}
@@ -135,12 +119,11 @@ class RebuildableKeyFilter final : public RebuildableFilter {
     }
     // From here on everything that is added goes into both. What was added before is in the rows
     // that the scan finds, or its insertion has not ended.
-    absl::Status status = CallScan(
-        [&](const auto& add) {
-          const absl::Status added = AddOpenTo(filling);
-          return added.ok() ? scan(add) : added;
-        },
-        [&](std::string_view key) { return AddToNext(filling, key); });
+    absl::Status status = internal::CatchFrom("the scan", [&] {
+      const absl::Status added = AddOpenTo(filling);
+      if (!added.ok()) return added;
+      return scan([&](std::string_view key) { return AddToNext(filling, key); });
+    });
     bool lacks_a_key = false;
     {
       // Nobody adds meanwhile. No further lock beside these many: ThreadSanitizer counts to 64.

@@ -170,6 +170,15 @@ class CaseBlindComparator final : public Comparator {
   }
 };
 
+// With it, and without the filters that such keys cannot have.
+inline Options CaseBlindOptions(Options options = MemoryDb::Quiet()) {
+  static const CaseBlindComparator case_blind;
+  options.comparator = &case_blind;
+  options.filter = "none";
+  options.memtable_filter_ratio = 0;
+  return options;
+}
+
 }  // namespace winnow
 
 #endif  // WINNOW_TESTS_SUPPORT_DB_FIXTURE_H_

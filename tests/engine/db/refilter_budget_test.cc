@@ -33,8 +33,6 @@ void SetBudget(MemoryDb& db, uint64_t bytes) {
   ASSERT_TRUE(set.ok()) << set;
 }
 
-std::string Number(uint64_t i) { return absl::StrCat("key", 10'000'000 + i); }
-
 // Tables of about 1800 keys each, at the last level: even numbers are there, odd ones are not.
 Options ManyTables(uint64_t budget) {
   Options options = MemoryDb::Quiet();
@@ -333,23 +331,9 @@ TEST(RefilterBudgetThreads, NoKeyIsMissed) {
   MemoryDb db(ManyTables(64 * kKiB));
   constexpr uint64_t kFew = 20'000;
   FillNumbers(db, kFew);
+  NumberReaders readers(*db, kFew);
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> missed{0};
-  std::atomic<uint64_t> found{0};
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 4; t++) {
-    threads.emplace_back([&, t] {
-      std::mt19937_64 random(t);
-      std::string value;
-      while (!stop.load(std::memory_order_relaxed)) {
-        const std::string key = Number(2 * (random() % kFew));
-        const bool is_there = db->Get(ReadOptions(), key, &value).ok();
-        (is_there ? found : missed).fetch_add(1, std::memory_order_relaxed);
-        (void)db->Get(ReadOptions(), absl::StrCat(key, "x"), &value);
-      }
-    });
-  }
-  threads.emplace_back([&] {
+  std::thread changes_budget([&] {
     std::mt19937_64 random(99);
     while (!stop.load(std::memory_order_relaxed)) {
       const uint64_t budget = 64 * kKiB + random() % (64 * kKiB);
@@ -363,9 +347,10 @@ TEST(RefilterBudgetThreads, NoKeyIsMissed) {
     }
   }
   stop.store(true);
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(missed.load(), 0u);
-  EXPECT_GT(found.load(), 0u);
+  changes_budget.join();
+  readers.Stop();
+  EXPECT_EQ(readers.missed(), 0u);
+  EXPECT_GT(readers.found(), 0u);
   EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
 }
 

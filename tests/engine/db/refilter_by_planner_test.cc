@@ -23,6 +23,7 @@ namespace {
 
 using refilter::FilesNamed;
 using refilter::FilesWith;
+using refilter::Number;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
@@ -55,8 +56,6 @@ class PlannedRefilters final : public EventListener {
   Mutex mutex_;
   std::vector<Event> events_ ABSL_GUARDED_BY(mutex_);
 };
-
-std::string Number(uint64_t i) { return absl::StrCat("key", 10'000'000 + i); }
 
 // Tables of about 8000 keys each.
 Options ManySmallTables(uint64_t budget) {
@@ -237,26 +236,12 @@ TEST_F(RefilterByPlanner, ATableWithoutAFilterGetsOne) {
 
 TEST_F(RefilterByPlanner, NoKeyIsMissedBesideReaders) {
   FillWithFiltersThatAreTooSmall();
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> missed{0};
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 4; t++) {
-    threads.emplace_back([&, t] {
-      std::mt19937_64 random(t);
-      std::string value;
-      while (!stop.load(std::memory_order_relaxed)) {
-        const std::string key = Number(2 * (random() % kNumKeys));
-        if (!(*db_)->Get(ReadOptions(), key, &value).ok()) missed.fetch_add(1);
-        (void)(*db_)->Get(ReadOptions(), absl::StrCat(key, "x"), &value);
-      }
-    });
-  }
+  refilter::NumberReaders readers(**db_, kNumKeys);
   const size_t files = FilesNamed(*db_, ".sst").size();
   const bool are_done = AskUntil([&] { return NumPlanned() >= files; }, kNumKeys);
-  stop.store(true);
-  for (std::thread& thread : threads) thread.join();
+  readers.Stop();
   EXPECT_TRUE(are_done) << NumPlanned();
-  EXPECT_EQ(missed.load(), 0u);
+  EXPECT_EQ(readers.missed(), 0u);
   EXPECT_EQ(FilesNamed(*db_, ".flt").size(), files);
   EXPECT_LE(Budget()["peak_bytes"], kAmpleBudget + 8 * 1024);
   ExpectSound();

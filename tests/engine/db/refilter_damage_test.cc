@@ -17,6 +17,11 @@
 namespace winnow::refilter {
 namespace {
 
+void FillAndRefilter(MemoryDb& db) {
+  Fill(db);
+  RefilterOrFail(db, {.filter = kNewFilter});
+}
+
 TEST(RefilterDamage, MakesAnotherFilterWhereTheTablesOwnIsDamaged) {
   MemoryDb db(SmallFiles());
   for (int i = 0; i < 100; i += 2) db.Put(KeyAt(i), "v");
@@ -85,8 +90,7 @@ TEST(RefilterDamage, ADamagedFilterFileHidesNothingAndIsReported) {
 
 TEST(RefilterDamage, AFilterFileOfAnotherTableIsNotAsked) {
   MemoryDb db(SmallFiles());
-  Fill(db);
-  RefilterOrFail(db, {.filter = kNewFilter});
+  FillAndRefilter(db);
   db.CloseDb();
   const auto filters = BytesOf(db, ".flt");
   ASSERT_GE(filters.size(), 2u);
@@ -103,12 +107,10 @@ TEST(RefilterDamage, AFilterFileOfAnotherTableIsNotAsked) {
 // the file, and a repair keeps the table.
 TEST(RefilterDamage, WhatIsNoFilterFileOfItsTableIsNamedAndRepaired) {
   MemoryDb other(SmallFiles());
-  Fill(other);
-  RefilterOrFail(other, {.filter = kNewFilter});
+  FillAndRefilter(other);
   const std::string foreign = BytesOf(other, ".flt").begin()->second;
   MemoryDb db(SmallFiles());
-  Fill(db);
-  RefilterOrFail(db, {.filter = kNewFilter});
+  FillAndRefilter(db);
   db.CloseDb();
   const auto filters = BytesOf(db, ".flt");
   ASSERT_GE(filters.size(), 2u);
@@ -167,8 +169,7 @@ TEST(RefilterDamage, WhatIsNoFilterFileOfItsTableIsNamedAndRepaired) {
 // Named by no manifest, it is nobody's: removed as what a crash has left.
 TEST(RefilterDamage, AFilterFileThatNobodyNamesIsRemoved) {
   MemoryDb db(SmallFiles());
-  Fill(db);
-  RefilterOrFail(db, {.filter = kNewFilter});
+  FillAndRefilter(db);
   db.CloseDb();
   const auto filters = BytesOf(db, ".flt");
   Overwrite(db, "000007.flt", filters.begin()->second);
@@ -229,8 +230,7 @@ TEST(RefilterDamage, ADamagedFilterFileMakesNoBackup) {
 
 TEST(RefilterDamage, RepairDoesWithoutFilterFiles) {
   MemoryDb db(SmallFiles());
-  Fill(db);
-  RefilterOrFail(db, {.filter = kNewFilter});
+  FillAndRefilter(db);
   db.CloseDb();
   for (const std::string& name : FilesNamed(db, "")) {
     if (name.starts_with("MANIFEST-") || name == "CURRENT") {

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +23,44 @@ inline constexpr char kNewFilter[] = "ribbon:0.1%";
 
 inline std::string KeyAt(int i) { return absl::StrCat("user", 100000 + i, "/name"); }
 inline std::string ValueAt(int i) { return absl::StrCat("value ", i, std::string(60, 'v')); }
+
+// Keys of databases that have those of even numbers.
+inline std::string Number(uint64_t i) { return absl::StrCat("key", 10'000'000 + i); }
+
+// Threads that look for even numbers, all of which are there, and for keys behind them, which are
+// not.
+class NumberReaders {
+ public:
+  NumberReaders(DB& db, uint64_t num_keys) {
+    for (uint64_t t = 0; t < 4; t++) {
+      threads_.emplace_back([this, &db, num_keys, t] {
+        std::mt19937_64 random(t);
+        std::string value;
+        while (!stop_.load(std::memory_order_relaxed)) {
+          const std::string key = Number(2 * (random() % num_keys));
+          const bool is_there = db.Get(ReadOptions(), key, &value).ok();
+          (is_there ? found_ : missed_).fetch_add(1, std::memory_order_relaxed);
+          (void)db.Get(ReadOptions(), absl::StrCat(key, "x"), &value);
+        }
+      });
+    }
+  }
+  ~NumberReaders() { Stop(); }
+  void Stop() {
+    stop_.store(true);
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  uint64_t found() const { return found_.load(); }
+  uint64_t missed() const { return missed_.load(); }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> found_{0};
+  std::atomic<uint64_t> missed_{0};
+  std::vector<std::thread> threads_;
+};
 
 inline Options SmallFiles() {
   Options options = MemoryDb::Quiet();

@@ -90,17 +90,7 @@ TEST_F(ConflictCheckTest, OtherFamiliesOfAnEarlierMember) {
 
 class CaseBlindConflictCheckTest : public ConflictCheckTest {
  protected:
-  CaseBlindConflictCheckTest() : ConflictCheckTest(CaseBlind()) {}
-
- private:
-  static Options CaseBlind() {
-    static const CaseBlindComparator case_blind;
-    Options options = MemoryDb::Quiet();
-    options.comparator = &case_blind;
-    options.filter = "none";
-    options.memtable_filter_ratio = 0;
-    return options;
-  }
+  CaseBlindConflictCheckTest() : ConflictCheckTest(CaseBlindOptions()) {}
 };
 
 TEST_F(CaseBlindConflictCheckTest, KeysThatCompareEqual) {

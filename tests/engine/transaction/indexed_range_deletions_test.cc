@@ -133,12 +133,7 @@ TEST(IndexedRangeDeletions, FollowTheOrderOfTheComparator) {
 }
 
 TEST(IndexedRangeDeletions, KeysThatCompareEqualAreCovered) {
-  const CaseBlindComparator case_blind;
-  Options options = MemoryDb::Quiet();
-  options.comparator = &case_blind;
-  options.filter = "none";
-  options.memtable_filter_ratio = 0;
-  MemoryDb db(options);
+  MemoryDb db(CaseBlindOptions());
   db.Put("Key", "base");
   db.Put("other", "base");
   IndexedWriteBatch batch(*db);

@@ -185,12 +185,7 @@ TEST(IndexedWriteBatch, AnIteratorOfUpdatesThatWereRolledBackSaysSo) {
 }
 
 TEST(IndexedWriteBatch, KeysThatCompareEqualAreOneKey) {
-  const CaseBlindComparator case_blind;
-  Options options = MemoryDb::Quiet();
-  options.comparator = &case_blind;
-  options.filter = "none";
-  options.memtable_filter_ratio = 0;
-  MemoryDb db(options);
+  MemoryDb db(CaseBlindOptions());
   db.Put("key", "base");
   IndexedWriteBatch batch(*db);
   ASSERT_TRUE(batch.Put("KEY", "own").ok());

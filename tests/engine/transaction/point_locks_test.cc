@@ -168,12 +168,7 @@ TEST_F(PointLocksTest, CloseEndsWaitsAndRefusesLaterOnes) {
 }
 
 TEST(PointLocks, KeysThatCompareEqualHaveOneLock) {
-  const CaseBlindComparator case_blind;
-  Options options = MemoryDb::Quiet();
-  options.comparator = &case_blind;
-  options.filter = "none";
-  options.memtable_filter_ratio = 0;
-  MemoryDb db(options);
+  MemoryDb db(CaseBlindOptions());
   PointLocks locks;
   ASSERT_EQ(locks.Lock(1, Default(db), "key", kNone).outcome, LockOutcome::kGranted);
   EXPECT_EQ(locks.Lock(2, Default(db), "KEY", kNone).outcome, LockOutcome::kTimedOut);

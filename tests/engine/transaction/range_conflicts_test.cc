@@ -12,27 +12,22 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/transaction/transaction_kinds.h"
 #include "tests/support/db_fixture.h"
 #include "winnow/db.h"
 
 namespace winnow {
 namespace {
 
-struct RangeKind {
-  TransactionOptions::Mode mode;
-  bool snapshot_at_begin;
-};
 constexpr auto kLocksNothing = TransactionOptions::Mode::kOptimistic;
 constexpr auto kLocksKeys = TransactionOptions::Mode::kPessimistic;
 
 constexpr auto kAborted = absl::StatusCode::kAborted;
 
-class RangeConflictTest : public testing::TestWithParam<RangeKind> {
+class RangeConflictTest : public testing::TestWithParam<TransactionKind> {
  protected:
   std::unique_ptr<Transaction> Begin(MemoryDb& db) {
-    TransactionOptions options;
-    options.mode = GetParam().mode;
-    options.snapshot_at_begin = GetParam().snapshot_at_begin;
+    TransactionOptions options = GetParam().Options();
     options.lock_timeout = std::chrono::milliseconds(0);
     auto begun = db->BeginTransaction(options);
     EXPECT_TRUE(begun.ok()) << begun.status().ToString();
@@ -56,15 +51,8 @@ class RangeConflictTest : public testing::TestWithParam<RangeKind> {
 
   MemoryDb db_;
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, RangeConflictTest,
-                         testing::Values(RangeKind{kLocksNothing, true},
-                                         RangeKind{kLocksNothing, false},
-                                         RangeKind{kLocksKeys, true}, RangeKind{kLocksKeys, false}),
-                         [](const auto& kind) {
-                           return absl::StrCat(
-                               kind.param.mode == kLocksNothing ? "Optimistic" : "Pessimistic",
-                               kind.param.snapshot_at_begin ? "AtBegin" : "Present");
-                         });
+INSTANTIATE_TEST_SUITE_P(Kinds, RangeConflictTest, testing::ValuesIn(kTransactionKinds),
+                         NameOfKind);
 
 // Where the other write goes after it was made.
 struct Place {
@@ -309,12 +297,7 @@ TEST(RangeConflicts, ReadsOfOthersForUpdateAreOvertakenByTheDeletion) {
 }
 
 TEST(RangeConflicts, FollowTheOrderOfTheComparator) {
-  const CaseBlindComparator case_blind;
-  Options options = MemoryDb::Quiet();
-  options.comparator = &case_blind;
-  options.filter = "none";
-  options.memtable_filter_ratio = 0;
-  MemoryDb db(options);
+  MemoryDb db(CaseBlindOptions());
   for (const bool flush : {false, true}) {
     const auto transaction = *db->BeginTransaction();
     ASSERT_TRUE(transaction->DeleteRange("b", "D").ok());
@@ -450,12 +433,7 @@ TEST(RangeConflictsOfMany, NoCoinIsLost) {
 }
 
 TEST(RangeConflictsOfMany, NoCoinIsLostWhereEqualKeysHaveDifferentBytes) {
-  const CaseBlindComparator case_blind;
-  Options options = MemoryDb::Busy();
-  options.comparator = &case_blind;
-  options.filter = "none";
-  options.memtable_filter_ratio = 0;
-  Purse(options, kLocksNothing, true).Run(kPurseTries);
+  Purse(CaseBlindOptions(MemoryDb::Busy()), kLocksNothing, true).Run(kPurseTries);
 }
 
 }  // namespace

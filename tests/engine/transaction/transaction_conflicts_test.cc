@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/transaction/transaction_kinds.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/test_clock.h"
 #include "winnow/db.h"
@@ -20,19 +21,10 @@ namespace {
 using testing::HasSubstr;
 using Mode = TransactionOptions::Mode;
 
-// Both modes, each with a snapshot of its beginning and without.
-struct Kind {
-  Mode mode;
-  bool snapshot_at_begin;
-};
-
-class ConflictTest : public testing::TestWithParam<Kind> {
+class ConflictTest : public testing::TestWithParam<TransactionKind> {
  protected:
   std::unique_ptr<Transaction> Begin() {
-    TransactionOptions options;
-    options.mode = GetParam().mode;
-    options.snapshot_at_begin = GetParam().snapshot_at_begin;
-    auto begun = db_->BeginTransaction(options);
+    auto begun = db_->BeginTransaction(GetParam().Options());
     EXPECT_TRUE(begun.ok()) << begun.status().ToString();
     return *std::move(begun);
   }
@@ -57,14 +49,7 @@ class ConflictTest : public testing::TestWithParam<Kind> {
 
   MemoryDb db_;
 };
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, ConflictTest,
-    testing::Values(Kind{Mode::kOptimistic, true}, Kind{Mode::kOptimistic, false},
-                    Kind{Mode::kPessimistic, true}, Kind{Mode::kPessimistic, false}),
-    [](const auto& kind) {
-      return absl::StrCat(kind.param.mode == Mode::kOptimistic ? "Optimistic" : "Pessimistic",
-                          kind.param.snapshot_at_begin ? "AtBegin" : "Present");
-    });
+INSTANTIATE_TEST_SUITE_P(Kinds, ConflictTest, testing::ValuesIn(kTransactionKinds), NameOfKind);
 
 // Where the other write goes after it was made.
 void ToNothing(MemoryDb&) {}
@@ -203,9 +188,7 @@ TEST_P(ConflictTest, WriteSkewHappensWithGetAndNotWithGetForUpdate) {
   for (const bool for_update : {false, true}) {
     db_.Put("x", "50");
     db_.Put("y", "50");
-    TransactionOptions options;
-    options.mode = GetParam().mode;
-    options.snapshot_at_begin = GetParam().snapshot_at_begin;
+    TransactionOptions options = GetParam().Options();
     options.lock_timeout = std::chrono::milliseconds(0);
     const auto first = *db_->BeginTransaction(options);
     const auto second = *db_->BeginTransaction(options);
@@ -234,12 +217,7 @@ TEST(Conflicts, AnOperandIsAWrite) {
 }
 
 TEST(Conflicts, KeysThatCompareEqualConflict) {
-  const CaseBlindComparator case_blind;
-  Options options = MemoryDb::Quiet();
-  options.comparator = &case_blind;
-  options.filter = "none";
-  options.memtable_filter_ratio = 0;
-  MemoryDb db(options);
+  MemoryDb db(CaseBlindOptions());
   const auto transaction = *db->BeginTransaction();
   ASSERT_TRUE(transaction->Put("key", "own").ok());
   db.Put("KEY", "another's");
@@ -344,12 +322,7 @@ TEST(Conflicts, NoIncrementIsLost) { CountTogether(MemoryDb::Quiet()); }
 TEST(Conflicts, NoIncrementIsLostBesideFlushesAndCompactions) { CountTogether(MemoryDb::Busy()); }
 
 TEST(Conflicts, NoIncrementIsLostWhereEqualKeysHaveDifferentBytes) {
-  const CaseBlindComparator case_blind;
-  Options options = MemoryDb::Quiet();
-  options.comparator = &case_blind;
-  options.filter = "none";
-  options.memtable_filter_ratio = 0;
-  CountTogether(options);
+  CountTogether(CaseBlindOptions());
 }
 
 }  // namespace
