@@ -1,3 +1,10 @@
+// One round, Keep, usually once a second: what look-ups met since the last round is held against
+// what the filters that were in memory promised; then the bytes are spread anew, and units dropped
+// and loaded until memory is as planned. Every step may fall short, for want of room or of a file
+// that can be read. Nothing is remembered of a plan: the next round begins from what is there.
+//
+// Readers take no part in this. Units come and go under them (FilterUnits), and so do tables: the
+// trees of a round hold the versions, and with them every file that a TreeFilter points to.
 #include "engine/filter_memory/filter_budget.h"
 
 #include <algorithm>
@@ -21,6 +28,7 @@ constexpr double kLeaveAtPresentShare = 0.95;
 constexpr double kReturnAtPresentShare = 0.90;
 constexpr double kLeastLookups = 2000;
 
+// Reports show NaN as "-" or null: nothing was measured, which is not the same as zero.
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<PlannedFilter> PlannedOf(std::span<const TreeFilter> filters) {
@@ -39,6 +47,7 @@ std::vector<size_t> ResidentOf(std::span<const TreeFilter> filters) {
 // What a byte of the last of these units saves.
 double ValueOf(const PlannedFilter& filter, size_t count) {
   if (count == 0) return 0;
+  // The last unit is only asked about what those before it let through.
   const FilterStep& last = filter.steps[count - 1];
   const double saved = filter.lookups * PassingShare(filter, count - 1) * (1 - last.rate);
   return saved / static_cast<double>(std::max<uint64_t>(last.bytes, 1));
@@ -76,8 +85,12 @@ void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const Tree
     const LevelKey key = {now.family_id, now.level};
     next[key] = now;
     const LevelOutcomes before = counted_[key];
+    // After Observe, which has decayed what was there: these are of the round that it has just
+    // counted.
     history_.AddHits(now.family_id, now.level,
                      static_cast<double>(now.true_positives - before.true_positives));
+    // Weighted by look-ups: levels have filters of several kinds and sizes, and what was counted is
+    // of the level as a whole.
     const auto rate = rates.find(key);
     if (rate == rates.end() || rate->second.lookups <= 0) continue;
     const auto new_lookups = static_cast<double>(now.refutable - before.refutable);
@@ -89,6 +102,7 @@ void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const Tree
     false_positives += new_false;
     expected += new_lookups * expected_fpr;
   }
+  // Replaced as a whole, so that levels and families that are gone leave nothing behind.
   counted_ = std::move(next);
   watches_ = std::move(watches);
   watch_.Add(lookups, false_positives, lookups > 0 ? expected / lookups : 0, seconds);
@@ -100,6 +114,8 @@ void FilterBudget::ChooseLeftOut(std::span<const FamilyTree> trees) {
   for (const FamilyTree& tree : trees) {
     const RunLookups lookups = history_.OfLastLevel(tree);
     const double share = lookups.present_share();
+    // While filters are left out, hits and misses of the level are counted by table
+    // (Version::CountUnasked), so that the share stays known and the way back is open.
     const bool was = left_out_.contains(tree.id);
     const bool is = lookups.all() < kLeastLookups
                         ? was
@@ -113,6 +129,7 @@ void FilterBudget::ChooseLeftOut(std::span<const FamilyTree> trees) {
 void FilterBudget::MarkLeftOut(std::span<const FamilyTree> trees,
                                std::vector<TreeFilter>* filters) const {
   for (TreeFilter& filter : *filters) {
+    // One whose units cannot leave belongs to its reader: to leave it out would save nothing.
     filter.planned.is_left_out = (filter.can_change || filter.planned.steps.empty()) &&
                                  filter.is_of_last_level &&
                                  left_out_.contains(trees[filter.family].id);
@@ -141,23 +158,34 @@ void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const Tree
     FilterUnits& units = *filter.file->reader()->filter_units();
     const size_t wanted = plan.num_resident[i];
     const size_t before = units.num_resident();
+    // Between two rounds the ledger compares these values when a table that is opened needs room
+    // for its first unit (FilterLedger::DropLeastValued).
     units.set_value(ValueOf(filter.planned, std::min(wanted, before)));
     if (wanted < before) {
+      // A first unit that is there stays, even where the plan has no room for it: a shortage makes
+      // filters weaker before any is absent.
       units.DropTo(filter.planned.is_left_out ? 0 : std::max<size_t>(wanted, 1));
+      // The ledger may have dropped some meanwhile, and a reader's own first unit does not go: what
+      // is gone is counted, not what was wanted.
       changes->units_dropped += before - std::min(before, units.num_resident());
     } else if (wanted > before) {
       to_load.emplace_back(ValueOf(filter.planned, wanted), i);
     }
   }
+  // Units that some reader still announces stay counted until a later call.
   ledger_->Reclaim();
   std::sort(to_load.begin(), to_load.end(), std::greater<>());
   for (const auto& [value, i] : to_load) {
     const TreeFilter& filter = filters[i];
     FilterUnits& units = *filter.file->reader()->filter_units();
     while (units.num_resident() < plan.num_resident[i]) {
+      // A table without any unit answers "maybe" to everything, and is worth further units of
+      // others.
       const auto claim = units.num_resident() == 0 ? FilterLedger::Claim::kFirstUnit
                                                    : FilterLedger::Claim::kFurtherUnit;
       const absl::StatusOr<bool> loaded = units.LoadNext(claim);
+      // Damage is not met twice: the unit counts as resident from now on and answers "may contain",
+      // so that the loop goes on with the next one.
       if (!loaded.ok() && absl::IsDataLoss(loaded.status())) {
         changes->damaged.push_back({trees[filter.family].name, units.file().path(),
                                     std::string(loaded.status().message())});
@@ -173,6 +201,7 @@ void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const Tree
 
 void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
                           double before, const Changes& changes) {
+  // What has become of the plan, not the plan: files may have been unreadable, and room lacking.
   std::vector<size_t> resident;
   for (const TreeFilter& filter : filters) {
     resident.push_back(filter.can_change ? filter.file->reader()->filter_units()->num_resident()
@@ -200,6 +229,7 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
                                          std::span<const LevelOutcomes> counted, double seconds) {
   Changes changes;
   MutexLock lock(&mutex_);
+  // First of all, since what was counted until now was let through by what is in memory now.
   const std::vector<TreeFilter> before = history_.FiltersOf(trees);
   history_.Observe(trees, seconds);
   Watch(trees, before, counted, seconds);
@@ -208,13 +238,16 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
   MarkLeftOut(trees, &filters);
   const std::vector<PlannedFilter> planned = PlannedOf(filters);
   const uint64_t limit = limit_bytes();
+  // Without a limit all is loaded that saves anything: what a limit that is gone had left in files.
   const uint64_t budget = limit == 0 ? std::numeric_limits<uint64_t>::max() : limit;
   const FilterPlan plan = PlanFilterMemory(planned, budget, kReplacementGain);
   Apply(trees, filters, plan, &changes);
   Decide(trees, filters, NeedlessReads(planned, ResidentOf(filters)), changes);
+  // Specs say the bits of new filters where there is no limit, and nothing is refiltered unasked.
   if (limit != 0) {
     changes.bits = BitsForNewFilters(trees, history_, limit);
     if (refilters_.IsTime(filters.size(), seconds)) {
+      // Unlike the filters above with tables that have none, which may be worth one.
       std::vector<TreeFilter> tables = history_.TablesOf(trees);
       MarkLeftOut(trees, &tables);
       changes.refilter = refilters_.Choose(trees, tables, history_, limit);
@@ -247,6 +280,8 @@ FilterBudgetReport FilterBudget::Report(std::span<const FamilyTree> trees) {
   report.measured_fpr = watch_.measured_fpr();
   report.last_decision = last_decision_;
   report.last_refilter = refilters_.last();
+  // By kind as well: where the spec has changed, a level has filters of both until it is rewritten.
+  // The measured rate, which is known by level alone, stands in the rows of all its kinds.
   std::map<std::tuple<size_t, int, filter::FilterKind>, std::pair<FilterBudgetRow, WeightedRates>>
       rows;
   for (const TreeFilter& filter : history_.FiltersOf(trees)) {

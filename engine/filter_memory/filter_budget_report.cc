@@ -21,6 +21,7 @@ std::string FilterBudgetTable(const FilterBudgetReport& report) {
       report.budget_bytes == 0 ? ", without a budget"
                                : absl::StrCat(" of ", FormatBytes(report.budget_bytes)),
       ", at most ", FormatBytes(report.peak_bytes), " so far\n\n", table.ToString());
+  // NaN is unequal to itself: no look-up of an absent key has been counted.
   if (report.measured_fpr == report.measured_fpr) {
     absl::StrAppend(&text, "\nof the last minutes: ", FormatPercent(report.measured_fpr),
                     " measured, ", FormatPercent(report.low_fpr), " to ",
@@ -46,6 +47,8 @@ std::string FilterBudgetJson(const FilterBudgetReport& report) {
                     ",\"expected_fpr\":", JsonNumber(row.expected_fpr),
                     ",\"measured_fpr\":", JsonNumber(row.measured_fpr), "}");
   }
+  // The names are an interface: dashboards read them, and the file STATISTICS keeps the whole text
+  // (engine/statistics/FORMAT.md).
   return absl::StrCat(
       "{\"budget_bytes\":", report.budget_bytes, ",\"resident_bytes\":", report.resident_bytes,
       ",\"peak_bytes\":", report.peak_bytes, ",\"dropped_bytes\":", report.dropped_bytes,

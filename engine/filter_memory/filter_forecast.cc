@@ -17,6 +17,7 @@ constexpr uint64_t kLeastFilterBudget = 64 << 10;
 
 using LevelKey = std::pair<size_t, int>;  // family, level
 
+// Of all tables of one family on one level.
 struct LevelSums {
   uint64_t num_files = 0;
   double num_keys = 0;
@@ -25,6 +26,8 @@ struct LevelSums {
   double needless_reads = 0;
 };
 
+// In the order of families and, within each, of levels from the top: BitsForNewFilters fills
+// downward in this order.
 std::map<LevelKey, LevelSums> SumUp(std::span<const TreeFilter> filters) {
   std::map<LevelKey, LevelSums> levels;
   for (const TreeFilter& filter : filters) {
@@ -36,6 +39,7 @@ std::map<LevelKey, LevelSums> SumUp(std::span<const TreeFilter> filters) {
   return levels;
 }
 
+// In the order of the map, by which callers bring results back to their levels.
 std::vector<PlannedLevel> PlannedLevels(std::span<const FamilyTree> trees,
                                         const std::map<LevelKey, LevelSums>& levels) {
   std::vector<PlannedLevel> planned;
@@ -45,6 +49,8 @@ std::vector<PlannedLevel> PlannedLevels(std::span<const FamilyTree> trees,
   return planned;
 }
 
+// The trees as they are under one budget or another. `Now` and `AtOnce` add up units that exist;
+// `Rewritten` goes by theory, for filters that would be built with the planned bits.
 class Forecast {
  public:
   Forecast(std::span<const FamilyTree> trees, const LookupHistory& history)
@@ -72,6 +78,7 @@ class Forecast {
     const std::vector<double> bits = PlanBitsPerKey(planned, budget_bytes);
     size_t i = 0;
     for (auto& [key, sums] : levels) {
+      // The plan knows bits alone; a kind may be unable to have as few, or as many.
       const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(planned[i].spec);
       const double held = std::clamp(bits[i], allowed.min, allowed.max);
       const auto num_keys = static_cast<uint64_t>(sums.num_keys);
@@ -113,6 +120,8 @@ class Forecast {
       row.num_keys = static_cast<uint64_t>(sums.num_keys);
       row.memory_bytes = static_cast<uint64_t>(sums.memory_bytes);
       row.bits_per_key = sums.num_keys == 0 ? 0 : sums.memory_bytes * 8 / sums.num_keys;
+      // A look-up of an absent key comes to each sorted run, at the rate of the family's runs,
+      // which is never 0 (LookupHistory::RunRates).
       row.needless_reads_per_miss = sums.needless_reads / run_rates_[key.first];
       // Without measurements the rates are shares, and no look-ups a second.
       row.needless_reads_per_second = measured_ == 0 ? 0 : sums.needless_reads;
@@ -136,12 +145,15 @@ std::vector<BitsByLevel> BitsForNewFilters(std::span<const FamilyTree> trees,
   std::map<LevelKey, LevelSums> levels = SumUp(history.FiltersOf(trees));
   const std::vector<double> run_rates = history.RunRates(trees);
   for (size_t i = 0; i < trees.size(); i++) {
+    // Its table will be a sorted run of its own, asked as often as any other of the family. So
+    // every family has a level 0 here, and gets bits for each level below.
     LevelSums& next_flush = levels[{i, 0}];
     next_flush.num_keys += trees[i].expected_flush_keys;
     next_flush.lookups += run_rates[i];
   }
   const std::vector<double> bits =
       PlanBitsPerKey(PlannedLevels(trees, levels), BytesForNewFilters(budget_bytes));
+  // `bits` has the order of `levels`.
   std::vector<BitsByLevel> by_level(trees.size());
   size_t i = 0;
   for (const auto& [key, sums] : levels) {
@@ -166,8 +178,10 @@ absl::Status CheckBudgetForNewFilters(std::span<const FamilyTree> trees, uint64_
   constexpr double kBytesOfUnit = 128;
   constexpr double kMargin = 1.05;
   double bytes = 0;
+  // An empty history: what is possible depends on tables and keys, not on what was asked lately.
   const std::vector<TreeFilter> filters = LookupHistory().FiltersOf(trees);
   for (const TreeFilter& filter : filters) {
+    // Of the filters that a refiltering could give these tables, not of those that they have.
     const std::vector<double> units = SplitIntoUnits(trees[filter.family].spec, kLeastPlannedBits);
     bytes += kBytesOfUnit + filter.num_keys * units.front() / 8;
   }

@@ -1,3 +1,10 @@
+// A knapsack whose items hang in chains: a step is of use only with those before it. Each filter's
+// chain is cut into strides along its upper hull, so that what a byte saves falls from stride to
+// stride, and a heap merges the chains, the best stride first. Where this order fills the budget to
+// the byte no other choice saves more, as in the fractional knapsack (Dantzig, "Discrete-Variable
+// Extremum Problems", Operations Research 1957); elsewhere it falls short by less than what the
+// first stride that did not fit would have saved. First steps are not part of this: they all come
+// before any other.
 #include "engine/filter_memory/filter_plan.h"
 
 #include <algorithm>
@@ -24,6 +31,8 @@ struct Stride {
 
 // From `begin` on: the upper hull of what steps save over their bytes. Taken stride by stride, what
 // a byte saves only falls, which is what makes the greedy choice the best one.
+// Linear in the steps behind `begin`, of which a filter has few: a unit or three, or one for each
+// half bit that might be planned.
 Stride NextStride(const PlannedFilter& filter, size_t index, size_t begin,
                   double replacement_gain) {
   Stride best;
@@ -35,10 +44,12 @@ Stride NextStride(const PlannedFilter& filter, size_t index, size_t begin,
   uint64_t bytes = 0;
   for (size_t i = begin; i < filter.steps.size(); i++) {
     const double passed = rate * filter.steps[i].rate;
+    // A step that is in memory counts for more: the one that took its place would cost a read.
     const double weight = i < filter.num_resident ? replacement_gain : 1;
     saved += filter.lookups * (rate - passed) * weight;
     rate = passed;
     bytes += filter.steps[i].bytes;
+    // Of equals the shorter stride, which is easier to find room for.
     const double for_byte = saved / static_cast<double>(std::max<uint64_t>(bytes, 1));
     if (best.end != begin && for_byte <= best.saved_for_byte) continue;
     best.end = i + 1;
@@ -88,6 +99,7 @@ class Planner {
       firsts.push_back(
           {i, 1, first.bytes, saved / static_cast<double>(std::max<uint64_t>(first.bytes, 1))});
     }
+    // Exchanged, for descending order.
     std::sort(firsts.begin(), firsts.end(), [](const Stride& a, const Stride& b) { return b < a; });
     for (const Stride& first : firsts) {
       if (!Fits(first)) continue;
@@ -97,6 +109,7 @@ class Planner {
   }
 
   bool Fits(const Stride& stride) {
+    // No wrap: plan_.bytes never exceeds the budget.
     if (stride.bytes <= budget_bytes_ - plan_.bytes) return true;
     plan_.value_of_byte = std::max(plan_.value_of_byte, stride.saved_for_byte);
     return false;
@@ -107,6 +120,7 @@ class Planner {
     const size_t begin = plan_.num_resident[index];
     if (begin >= filter.steps.size()) return;
     const Stride stride = NextStride(filter, index, begin, replacement_gain_);
+    // What saves nothing takes no memory, however much is free.
     if (stride.saved_for_byte > 0) strides_.push(stride);
   }
 

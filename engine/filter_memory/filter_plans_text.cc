@@ -33,6 +33,7 @@ std::string FilterPlans::ToTable() const {
   TextTable levels({"family", "kind", "level", "files", "keys", "bits/key", "memory",
                     "reads/miss now", "reads/miss", "reads/s"},
                    2);
+  // `now` has the same rows in the same order: both are of the same tables.
   for (size_t i = 0; i < planned.rows.size(); i++) {
     const FilterPlanRow& row = planned.rows[i];
     levels.AddRow(
@@ -41,6 +42,7 @@ std::string FilterPlans::ToTable() const {
          FormatBytes(row.memory_bytes), FixedPoint(now.rows[i].needless_reads_per_miss, 5),
          FixedPoint(row.needless_reads_per_miss, 5), FixedPoint(row.needless_reads_per_second, 1)});
   }
+  // Without a budget there are filters all the same: "-" in the first row, and what they take.
   TextTable budgets({"budget", "bytes", "in memory", "reads/miss", "reads/s"}, 1);
   const auto add = [&](const char* name, const FilterPlanSummary& summary) {
     budgets.AddRow({name, summary.budget_bytes == 0 ? "-" : FormatBytes(summary.budget_bytes),

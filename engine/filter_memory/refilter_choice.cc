@@ -10,6 +10,7 @@ namespace winnow {
 
 namespace {
 
+// Both in bits per key, compared as bytes: of few keys any filter is near any other.
 bool IsNear(double bits, double wanted, double num_keys) {
   return IsAboutAsPlanned(bits * num_keys / 8, wanted * num_keys / 8);
 }
@@ -37,11 +38,14 @@ double FirstUnitBytes(const RefilterCandidate& candidate) {
 
 // What holds for all tables.
 struct Terms {
+  // Reads a second that another byte would save where the plan would put it: the price of memory.
   double value_of_byte = 0;
   double horizon_seconds = 0;
   double free_bytes = 0;  // beside a unit of each filter
 
   bool IsRepaid(double reads_saved, double blocks) const {
+    // A rate times the time over which it was measured: what would have been saved in that time is
+    // taken for what will be.
     return reads_saved * horizon_seconds > kRefilterRepaid * blocks;
   }
 };
@@ -49,6 +53,7 @@ struct Terms {
 bool IsWanted(const RefilterCandidate& candidate, double wanted) {
   if (!candidate.may_change || candidate.num_keys <= 0) return false;
   if (!candidate.has_other_kind && CanHave(candidate, wanted)) return false;
+  // A kind may come to other bits than were planned, and another try would come to the same.
   return candidate.tried_bits <= 0 || !IsNear(candidate.tried_bits, wanted, candidate.num_keys);
 }
 
@@ -61,11 +66,15 @@ std::optional<RefilterChoice> Weigh(const RefilterCandidate& candidate, double w
   RefilterChoice choice;
   choice.bits_in_memory = BitsOf(candidate, now.num_resident);
   choice.bits_per_key = wanted;
+  // Negative where the new filter is the smaller one: what it leaves to others counts in its
+  // favour.
   const double price = terms.value_of_byte * (wanted - choice.bits_in_memory) * bytes_for_bit;
   // Most are not even by a filter without errors, and what one errs takes long to compute.
   if (!terms.IsRepaid(candidate.measured_lookups * rate_now - price, candidate.blocks_to_read)) {
     return std::nullopt;
   }
+  // The first unit is the one that every filter keeps. Where it grew beyond what first units leave
+  // free, that of another table would have to go.
   const std::vector<double> units = SplitIntoUnits(candidate.spec, wanted);
   const double first_unit_more = units.front() * bytes_for_bit - FirstUnitBytes(candidate);
   if (first_unit_more > std::max(0.0, terms.free_bytes)) return std::nullopt;
@@ -81,6 +90,7 @@ std::optional<RefilterChoice> Weigh(const RefilterCandidate& candidate, double w
 
 bool IsAboutAsPlanned(double bytes, double planned_bytes) {
   constexpr double kTolerated = 1.25;
+  // Kinds round to cache lines, shards or buckets, which decides the size of so small a filter.
   constexpr double kSmallBytes = 1024;
   if (std::max(bytes, planned_bytes) <= kSmallBytes) return true;
   return bytes <= kTolerated * planned_bytes && planned_bytes <= kTolerated * bytes;
@@ -93,6 +103,7 @@ std::optional<RefilterChoice> ChooseRefilter(std::span<const RefilterCandidate> 
   terms.horizon_seconds = horizon_seconds;
   terms.free_bytes = static_cast<double>(budget_bytes);
   for (const RefilterCandidate& candidate : candidates) {
+    // Each table is a level of its own in this plan, so that its bits follow its own look-ups.
     levels.push_back({candidate.spec, candidate.num_keys, candidate.planned.lookups});
     terms.free_bytes -= FirstUnitBytes(candidate);
   }

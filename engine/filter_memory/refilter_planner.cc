@@ -30,6 +30,7 @@ class Kinds {
   }
 
  private:
+  // By address, which stands for the description as long as the caller's versions hold the tables.
   std::map<const FilterDescription*, std::string_view> kinds_;  // empty: unknown here
 };
 
@@ -43,6 +44,7 @@ RefilterCandidate CandidateOf(const FamilyTree& tree, const TreeFilter& table,
   const SstableReader& reader = *table.file->reader();
   RefilterCandidate candidate;
   candidate.spec = tree.spec;
+  // A table without a filter says nothing of filter keys: entries stand for them.
   candidate.num_keys =
       table.num_keys > 0 ? table.num_keys : static_cast<double>(table.file->metadata().num_entries);
   candidate.planned = table.planned;
@@ -50,6 +52,8 @@ RefilterCandidate CandidateOf(const FamilyTree& tree, const TreeFilter& table,
   candidate.has_other_kind = has_filter && kind != filter::KindName(tree.spec.kind);
   // What is set for tables to come may be for other look-ups than those that these are asked.
   const bool has_its_key = !has_filter || reader.filter_description().key_text == tree.filter_key;
+  // What a compaction is about to rewrite gets the planned bits for nothing: tables of a level that
+  // is due, and those of level 0, where they are compacted at all.
   candidate.may_change = tree.may_refilter && has_its_key && table.level > 0 &&
                          !tree.is_due[static_cast<size_t>(table.level)];
   candidate.blocks_to_read = static_cast<double>(reader.figures().num_data_blocks);
@@ -94,6 +98,7 @@ std::vector<RefilterCandidate> RefilterPlanner::Candidates(
   for (const TreeFilter& table : tables) {
     const FamilyTree& tree = trees[table.family];
     const auto before = tried_.find(table.file->number());
+    // For tables that are left out as well, which may be candidates again.
     if (before != tried_.end()) tried.insert(*before);
     if (table.planned.is_left_out || tree.spec.kind == filter::FilterKind::kNone) continue;
     const std::string_view kind = kinds.Of(table.file->reader()->filter_description());
@@ -101,10 +106,13 @@ std::vector<RefilterCandidate> RefilterPlanner::Candidates(
     table_of->push_back(&table);
     candidate.measured_lookups = history.MeasuredLookups(*table.file);
     if (before == tried_.end()) continue;
+    // Under another spec the same bits may come to something else.
     if (before->second.spec == tree.spec) candidate.tried_bits = before->second.bits_per_key;
     if (before->second.is_damaged) candidate.may_change = false;
   }
   tried_ = std::move(tried);  // without tables that are gone
+  // These have no table and may not change: the choice is always one of those before them, whose
+  // place is that in `table_of`.
   const std::vector<double> run_rates = history.RunRates(trees);
   for (size_t i = 0; i < trees.size(); i++) {
     RefilterCandidate& next_flush = candidates.emplace_back();
@@ -121,6 +129,7 @@ std::optional<PlannedRefilter> RefilterPlanner::Choose(std::span<const FamilyTre
                                                        uint64_t budget_bytes) {
   std::vector<const TreeFilter*> table_of;
   const std::vector<RefilterCandidate> candidates = Candidates(trees, tables, history, &table_of);
+  // What is merely expected is no reason for I/O: a database that nobody asks plans nothing.
   const bool any_measured = std::any_of(
       candidates.begin(), candidates.end(),
       [](const RefilterCandidate& candidate) { return candidate.measured_lookups > 0; });
@@ -157,10 +166,13 @@ void RefilterPlanner::Note(const PlannedRefilter& refilter, const absl::Status& 
                            bool is_done) {
   if (is_done) {
     failures_in_a_row_ = 0;
+    // By the planned bits, which are what the next plan is compared with.
     tried_[refilter.file_number] = {refilter.spec, refilter.bits_per_key};
     last_ = refilter.ToString();
     return;
   }
+  // Damage does not pass, and is the table's alone: it is left out for good, without a pause for
+  // the others.
   if (absl::IsDataLoss(status)) {
     tried_[refilter.file_number] = {refilter.spec, refilter.bits_per_key, /*is_damaged=*/true};
     last_ = absl::StrCat("could not refilter ", refilter.FileText(),
@@ -168,6 +180,7 @@ void RefilterPlanner::Note(const PlannedRefilter& refilter, const absl::Status& 
     return;
   }
   Pause();
+  // It gave way to other work, the table is gone, or the database closes: nobody need hear of that.
   if (status.ok() || absl::IsCancelled(status)) return;
   last_ = absl::StrCat("could not refilter ", refilter.FileText(), ": ", status.ToString(),
                        "; nothing is tried again for ", pause_seconds_, " s");

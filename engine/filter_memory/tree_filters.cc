@@ -18,6 +18,7 @@ constexpr double kTrustSeconds = 30;
 // of another does not take all of its filters away.
 constexpr double kLeastShare = 1e-3;
 
+// Not those that could not be opened, of whose filter nothing is known.
 void ForEachTable(const Version& version,
                   absl::FunctionRef<void(int level, const SstableFile& file)> visit) {
   for (int level = 0; level < kNumLevels; level++) {
@@ -31,6 +32,8 @@ PlannedFilter PlannedOf(const SstableReader& reader, bool* can_change) {
   PlannedFilter planned;
   const FilterUnits* const units = reader.filter_units();
   *can_change = units != nullptr;
+  // The filter belongs to its reader and stays: one step that is there, for the plan to reckon
+  // with.
   if (units == nullptr) {
     planned.steps.push_back({reader.filter_memory_bytes(), reader.figures().expected_fpr});
     planned.num_resident = 1;
@@ -39,6 +42,7 @@ PlannedFilter PlannedOf(const SstableReader& reader, bool* can_change) {
   for (const filter::BuiltUnit& unit : units->units()) {
     planned.steps.push_back({unit.bytes, unit.expected_fpr});
   }
+  // As of this moment: a table that is opened may make further units give way at any time.
   planned.num_resident = units->num_resident();
   return planned;
 }
@@ -46,11 +50,14 @@ PlannedFilter PlannedOf(const SstableReader& reader, bool* can_change) {
 }  // namespace
 
 void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
+  // Counts and seconds decay alike, so that a rate, which is their ratio, is one of the last
+  // minutes.
   const double decay = std::exp2(-seconds / kHalfLifeSeconds);
   seconds_ = seconds_ * decay + seconds;
   std::unordered_map<uint64_t, Asked> next;
   for (const FamilyTree& tree : trees) {
     ForEachTable(*tree.version, [&](int, const SstableFile& file) {
+      // A table that is new begins without counts and seconds: its rate is over its own time.
       Asked asked;
       if (const auto known = tables_.find(file.number()); known != tables_.end()) {
         asked = known->second;
@@ -68,6 +75,7 @@ void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
       next.emplace(file.number(), asked);
     });
   }
+  // Replaced as a whole: tables that no version has any more are forgotten.
   tables_ = std::move(next);
   for (auto& [level, hits] : asked_hits_) hits *= decay;
   // Of families that are gone, too.
@@ -85,6 +93,7 @@ RunLookups LookupHistory::OfLastLevel(const FamilyTree& tree) const {
   for (const auto& file : tree.version->files(LastLevel(*tree.version))) {
     const auto asked = tables_.find(file->number());
     if (asked == tables_.end()) continue;
+    // Hits are known by table where no filter could be asked, and by level where one was.
     sum.absent += asked->second.lookups;
     sum.present += asked->second.unasked_hits;
   }
@@ -105,6 +114,7 @@ double LookupHistory::MeasuredRate(const SstableFile& file) const {
 
 double LookupHistory::MeasuredLookups(const SstableFile& file) const {
   const auto asked = tables_.find(file.number());
+  // Over the whole of the time, unlike MeasuredRate: a table that is young has proved little yet.
   return asked == tables_.end() || seconds_ <= 0 ? 0 : asked->second.lookups / seconds_;
 }
 
@@ -116,11 +126,13 @@ double LookupHistory::RunRate(const FamilyTree& tree) const {
     double of_level = 0;
     for (const auto& file : tree.version->files(level)) {
       const double rate = MeasuredRate(*file);
+      // Look-ups are shared by the tables of a level, and each comes to every table of level 0.
       of_level = level == 0 ? std::max(of_level, rate) : of_level + rate;
     }
     most = std::max(most, of_level);
   }
   if (most > 0) return most;
+  // By name, as an earlier opening has left it in the file STATISTICS.
   const auto expected = expected_.find(tree.name);
   return expected == expected_.end() ? 0 : expected->second;
 }
@@ -135,6 +147,7 @@ std::vector<double> LookupHistory::RunRates(std::span<const FamilyTree> trees) c
   std::vector<double> rates;
   for (const FamilyTree& tree : trees) rates.push_back(RunRate(tree));
   const double most = rates.empty() ? 0 : *std::max_element(rates.begin(), rates.end());
+  // Without measurements the rates are no look-ups a second but shares, all alike.
   for (double& rate : rates) rate = most == 0 ? 1 : std::max(rate, most * kLeastShare);
   return rates;
 }
@@ -158,6 +171,7 @@ std::vector<TreeFilter> LookupHistory::TablesOf(std::span<const FamilyTree> tree
     });
     ForEachTable(version, [&](int level, const SstableFile& file) {
       const SstableReader& reader = *file.reader();
+      // A user's policy makes its filters as it likes: they are nothing that could be planned.
       if (reader.has_policy_filter()) return;
       TreeFilter& filter = filters.emplace_back();
       filter.family = i;
@@ -175,6 +189,8 @@ std::vector<TreeFilter> LookupHistory::TablesOf(std::span<const FamilyTree> tree
       const auto asked = tables_.find(file.number());
       const double lookups = asked == tables_.end() ? 0 : asked->second.lookups;
       const double seconds = asked == tables_.end() ? 0 : asked->second.seconds;
+      // The expectation counts as kTrustSeconds of measurement, so that a new table is neither cold
+      // nor hot before it has been asked for a while.
       filter.planned.lookups =
           (lookups + share * run_rates[i] * kTrustSeconds) / (seconds + kTrustSeconds);
     });

@@ -34,6 +34,8 @@ std::vector<double> RatesOf(const filter::FilterSpec& spec) {
   return rates;
 }
 
+// A level as a filter that is made in small steps, each of which multiplies the rate: the planner
+// spreads bits over levels as it does units over files.
 PlannedFilter FilterOf(const PlannedLevel& level, const std::vector<double>& rates) {
   PlannedFilter filter;
   filter.lookups = level.lookups;
@@ -55,6 +57,7 @@ BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
   std::vector<PlannedFilter> filters;
   for (const PlannedLevel& level : levels) {
     filter::FilterSpec spec = level.spec;
+    // Families whose specs differ in the amount alone have one curve in common.
     spec.bits_per_key = 0;
     spec.fpr = 0;
     std::vector<double>& of_spec = rates[filter::ToString(spec)];
@@ -65,6 +68,8 @@ BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
   BitsPlan bits;
   bits.value_of_byte = plan.value_of_byte;
   for (const size_t steps : plan.num_resident) {
+    // Without room for the first step the least is planned all the same: how much of a filter is in
+    // memory is decided again once it is written.
     const auto further = static_cast<double>(std::max<size_t>(steps, 1) - 1);
     bits.bits_per_key.push_back(kLeastPlannedBits + further * kStepBits);
   }
@@ -74,6 +79,7 @@ BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
 std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_per_key) {
   const double least = std::max(filter::AllowedBitsPerKey(spec).min, 1.5);
   const double half = bits_per_key / 2;
+  // One unit, where two halves would each be less than the kind can have, or hardly a filter.
   if (half < least) return {std::max(bits_per_key, filter::AllowedBitsPerKey(spec).min)};
   const double most_fpr = kMostLostBySplit * RateOfUnit(spec, bits_per_key, kManyKeys);
   std::vector<double> units = {bits_per_key};
@@ -86,6 +92,7 @@ std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_p
       break;
     }
   }
+  // With it the whole has half as many bits again as are planned, and no more than ever are.
   if (3 * half <= kMostPlannedBits) units.push_back(half);
   return units;
 }

@@ -1,3 +1,7 @@
+// What comes in becomes part of the tree as it is, so that everything that the tree relies on is
+// checked before: order, comparator, no sequence numbers of another database, the family's merge
+// operator. The file may be written to or replaced by others meanwhile; its id and size, taken when
+// it was opened first, say whether it still is the one that was looked at.
 #include "engine/ingest/external_sstable.h"
 
 #include <algorithm>
@@ -19,6 +23,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> OpenReader(const ExternalSstableS
   SstableReaderOptions options;
   options.comparator = source.comparator;
   options.filter_policy = source.filter_policy;
+  // 0, when it is opened first: whatever it is.
   options.expected_file_id = expected_file_id;
   return SstableReader::Open(options, std::move(file), named);
 }
@@ -38,6 +43,8 @@ absl::Status CheckIsExternal(const SstableProperties& properties, const std::str
   if (properties.num_entries == 0) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": holds no entries"));
   }
+  // Readers give all entries the one number that the manifest has for the table: they have none of
+  // their own.
   if (properties.largest_sequence != 0) {
     return CorruptionError(path, "has entries with sequence numbers, which SstWriter writes none");
   }
@@ -50,6 +57,7 @@ absl::StatusOr<ExternalSstable> OpenExternalSstable(const ExternalSstableSource&
   WINNOW_ASSIGN_OR_RETURN(const auto reader, OpenReader(source, 0, source.path));
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, reader->ReadProperties());
   WINNOW_RETURN_IF_ERROR(CheckIsExternal(properties, source.path));
+  // Operands mean what their operator makes of them; another one would make something else.
   if (properties.num_merges > 0 && properties.merge_operator_name != source.merge_operator_name) {
     return absl::FailedPreconditionError(absl::StrCat(
         source.path, ": has operands for the merge operator '", properties.merge_operator_name,
@@ -59,6 +67,7 @@ absl::StatusOr<ExternalSstable> OpenExternalSstable(const ExternalSstableSource&
   table.path = source.path;
   table.comparator = source.comparator;
   WINNOW_ASSIGN_OR_RETURN(table.file, DescribeSstable(*reader, properties, 0));
+  // Placement and look-ups go by these bounds, which the file itself states.
   const bool is_ordered = !table.file.smallest.empty() && !table.file.largest.empty() &&
                           table.comparator.Compare(table.file.smallest, table.file.largest) <= 0;
   if (!is_ordered) return CorruptionError(source.path, "its keys are out of order");
@@ -79,6 +88,8 @@ absl::Status CheckDisjoint(const std::vector<ExternalSstable>& tables) {
   std::vector<const ExternalSstable*> sorted;
   sorted.reserve(tables.size());
   for (const ExternalSstable& table : tables) sorted.push_back(&table);
+  // All tables of a call get one sequence number: of two entries of a key nobody could say which is
+  // the newer. By families and smallest keys, any that overlap have neighbours that do.
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
     if (a->family_id != b->family_id) return a->family_id < b->family_id;
     return a->comparator.CompareUserKeys(UserKey(a->file.smallest), UserKey(b->file.smallest)) < 0;
@@ -98,6 +109,7 @@ absl::Status CheckDisjoint(const std::vector<ExternalSstable>& tables) {
 }
 
 void SetGlobalSequence(SequenceNumber sequence, FileMetadata* file) {
+  // The bounds are internal keys, and have the number too.
   const auto with_sequence = [&](const std::string& key) {
     return MakeInternalKey(UserKey(key), sequence, Type(key));
   };

@@ -1,3 +1,9 @@
+// The rule of the tree: of two entries of a key the newer lies above, in a higher level or, in
+// level 0, in a newer file. So a table that is newer than all others may sink as long as it passes
+// nothing of its range, and one that is older than all others must find nothing of it in the last
+// level. Compactions that run are reckoned with by where they write, since their outputs are in no
+// version yet; that none begins before the table is in the version the caller sees to
+// (ColumnFamilyState::ingest_running).
 #include "engine/ingest/ingest_placement.h"
 
 #include <algorithm>
@@ -20,6 +26,7 @@ const SstableFile* FirstOverlap(const Version& version, int level, const UserKey
 bool CompactionMayCover(const Version& version, int output_level, const UserKeyRange& range)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   Version::Files inputs;
+  // Inputs come from the output's level and those above it.
   for (int level = 0; level <= output_level; level++) {
     for (const auto& file : version.files(level)) {
       if (file->being_compacted && file->compacted_into == output_level) inputs.push_back(file);
@@ -33,11 +40,13 @@ bool CompactionMayCover(const Version& version, int output_level, const UserKeyR
 
 bool HasKeyIn(const Memtable& memtable, const UserKeyRange& range) {
   if (memtable.empty()) return false;
+  // Kept apart from the entries, which the iterator walks.
   if (memtable.has_range_deletions() &&
       memtable.range_tombstones().Shared()->Overlap(range.smallest, range.largest)) {
     return true;
   }
   const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+  // Before every version of the smallest key.
   iterator->Seek(MakeInternalKey(range.smallest, kMaxSequenceNumber, kEntryTypeForSeek));
   return iterator->Valid() &&
          memtable.comparator().CompareUserKeys(UserKey(iterator->key()), range.largest) <= 0;
@@ -62,6 +71,7 @@ absl::Status CheckRoomBehind(const Version& version, const UserKeyRange& range) 
         absl::StrCat("nothing can be ingested behind SSTable ", file->number(),
                      ", which has keys of its range ", "and is at the last level itself"));
   }
+  // Its output may lie across the range, and tables of a level do not overlap.
   if (CompactionMayCover(version, last, range)) {
     return absl::FailedPreconditionError(
         "a compaction is writing keys of its range to the last level, behind which nothing can be "
@@ -70,6 +80,8 @@ absl::Status CheckRoomBehind(const Version& version, const UserKeyRange& range) 
   for (int level = 0; level < last; level++) {
     for (const auto& file : version.files(level)) {
       const bool overlaps = Overlap(file->range(), range, version.comparator());
+      // What comes in behind has the number 0 too: a compaction that merged both could not say
+      // which entry of a key hides the other.
       if (overlaps && file->metadata().smallest_sequence == 0) {
         return absl::FailedPreconditionError(
             absl::StrCat("nothing can be ingested behind SSTable ", file->number(),

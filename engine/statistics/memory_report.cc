@@ -7,6 +7,7 @@
 namespace winnow {
 
 bool MemoryUsage::tables_exceed_cache() const {
+  // Under a budget filters have memory of their own, and take none of the cache's.
   return tables_are_charged &&
          (filter_budget == 0 ? filters : 0) + range_filters + indexes >
              block_cache_capacity - ShardedBlockCache::LeastForBlocks(block_cache_capacity);
@@ -20,10 +21,13 @@ std::string MemoryTable(const MemoryUsage& usage) {
   const std::string capacity = FormatCount(usage.block_cache_capacity);
   add("memtables", usage.memtables,
       usage.write_buffer_limit == 0 ? "" : FormatCount(usage.write_buffer_limit));
+  // A part of the row above, and so of the sum only once.
   add("  of these, held by iterators", usage.held_by_readers);
+  // What is charged to the cache shares the bound of its blocks.
   const std::string with_blocks = usage.tables_are_charged ? "with blocks" : "";
   add("filters of SSTables", usage.filters,
       usage.filter_budget == 0 ? with_blocks : FormatCount(usage.filter_budget));
+  // Rows of what few databases have are left out of the table where it is not there; JSON has all.
   if (usage.range_filters > 0) add("range filters of SSTables", usage.range_filters, with_blocks);
   add("indexes of SSTables", usage.indexes, with_blocks);
   add("block cache", usage.block_cache, capacity);
@@ -33,6 +37,7 @@ std::string MemoryTable(const MemoryUsage& usage) {
   }
   add("sum", usage.sum());
   std::string text = table.ToString();
+  // Whoever sees a sum over its bound should not have to guess why.
   if (usage.tables_exceed_cache()) {
     absl::StrAppend(&text, "filters and indexes take more than the block cache has to give: ",
                     "the sum is over its bound\n");

@@ -264,6 +264,7 @@ void Recorder::ForgetFamily(uint32_t family_id) {
     own.FreeDropped();
   });
   MutexLock lock(&core_->mutex);
+  // Tables of other threads that still count for it are passed over by Sum, and freed by those.
   std::erase_if(core_->ended, [&](const auto& row) { return row.first.family_id == family_id; });
 }
 

@@ -1,3 +1,7 @@
+// Statistics are worth little beside what a sync costs, so that nothing here is synced. A file has
+// all its bytes before it gets its name, which is enough where a process is killed; against a power
+// failure the one before is kept, and whatever cannot be read counts as not there. An opening never
+// changes what the last one has left: what it saves is the sum of that and of its own counts.
 #include "engine/statistics/saved_statistics.h"
 
 #include <algorithm>
@@ -25,6 +29,7 @@ constexpr size_t kHeaderBytes = 8 + 4 + 8;
 // More than a hundred thousand column families need. A file that is larger is no such file.
 constexpr uint64_t kMaxFileBytes = 256 << 20;
 
+// The system's clock, which may be set back: differences of two such times can be negative.
 uint64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<uint64_t>(
@@ -42,6 +47,8 @@ void PutCounted(const CountedStatistics& counted, std::string* out) {
     PutLengthPrefixed(out, TickerName(static_cast<Ticker>(i)));
     PutVarint64(out, counted.tickers[i]);
   }
+  // Families, kinds and calls by name as well: ids are of one database, and the order of kinds is
+  // not promised to stay.
   PutVarint64(out, counted.filters.size());
   for (const FilterStatistics& row : counted.filters) {
     PutLengthPrefixed(out, row.column_family);
@@ -63,6 +70,7 @@ bool GetTickers(std::string_view* in, CountedStatistics* counted) {
     std::string_view name;
     uint64_t value;
     if (!GetLengthPrefixed(in, &name) || !GetVarint64(in, &value)) return false;
+    // A name that is not known here is of another version, and passed over.
     for (size_t ticker = 0; ticker < counted->tickers.size(); ticker++) {
       if (TickerName(static_cast<Ticker>(ticker)) == name) counted->tickers[ticker] = value;
     }
@@ -77,6 +85,7 @@ bool GetFilterRow(std::string_view* in, FilterStatistics* row, bool* is_known) {
   uint64_t level;
   uint64_t not_asked;
   uint64_t promised;
+  // No request for memory goes by a number that was read: rows are added as they come.
   if (!GetLengthPrefixed(in, &family) || !GetVarint64(in, &level) ||
       !GetLengthPrefixed(in, &kind) || !GetLengthPrefixed(in, &call) ||
       !GetVarint64(in, &not_asked) || !GetVarint64(in, &row->rejected) ||
@@ -86,15 +95,18 @@ bool GetFilterRow(std::string_view* in, FilterStatistics* row, bool* is_known) {
   }
   row->column_family = std::string(family);
   row->kind = std::string(kind);
+  // Sums are not stored, so that they cannot disagree with their parts.
   row->checked = row->rejected + row->true_positive + row->false_positive;
   row->eligible = row->checked + not_asked;
   row->promised_fpr = std::bit_cast<double>(promised);
   *is_known = false;
+  // Kinds of calls that this version does not know have no row here.
   for (uint32_t i = 0; i < static_cast<uint32_t>(FilterCall::kCount); i++) {
     if (FilterCallName(static_cast<FilterCall>(i)) != call) continue;
     row->call = static_cast<FilterCall>(i);
     *is_known = level < 64;
   }
+  // A row that is not known is dropped by the caller; its level must fit an int all the same.
   row->level = static_cast<int>(level < 64 ? level : 0);
   return true;
 }
@@ -116,6 +128,7 @@ double MeanOfPromises(const FilterStatistics& a, const FilterStatistics& b) {
   const auto misses = [](const FilterStatistics& row) {
     return static_cast<double>(row.rejected + row.false_positive);
   };
+  // NaN where nothing was missed, which must not reach the mean.
   if (misses(a) == 0) return b.promised_fpr;
   if (misses(b) == 0) return a.promised_fpr;
   return (a.promised_fpr * misses(a) + b.promised_fpr * misses(b)) / (misses(a) + misses(b));
@@ -124,6 +137,7 @@ double MeanOfPromises(const FilterStatistics& a, const FilterStatistics& b) {
 absl::StatusOr<SavedStatistics> ReadOne(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file_system, path, kMaxFileBytes));
   absl::StatusOr<SavedStatistics> saved = DecodeStatistics(bytes);
+  // The path says which of the two files it was.
   if (!saved.ok()) return absl::DataLossError(absl::StrCat(path, ": ", saved.status().message()));
   return saved;
 }
@@ -133,6 +147,7 @@ absl::Status WriteUnsynced(FileSystem& file_system, const std::string& path,
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
                           file_system.Create(path, WritableFileOptions{}));
   WINNOW_RETURN_IF_ERROR(file->Append(bytes));
+  // Close hands all of it to the system: the process may be killed from here on.
   return file->Close();
 }
 
@@ -158,6 +173,7 @@ absl::StatusOr<SavedStatistics> DecodeStatistics(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes || !bytes.starts_with(kMagic)) {
     return absl::DataLossError("not a file of statistics");
   }
+  // Older and newer ones alike: counting begins again.
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
   if (version != kFormatVersion) {
     return absl::DataLossError(
@@ -190,6 +206,7 @@ absl::StatusOr<SavedStatistics> ReadSavedStatistics(FileSystem& file_system,
   absl::StatusOr<SavedStatistics> newest = ReadOne(file_system, StatisticsFileName(directory));
   if (newest.ok()) return newest;
   absl::StatusOr<SavedStatistics> before = ReadOne(file_system, OldStatisticsFileName(directory));
+  // Damage of the newest is what is told where neither can be read.
   if (before.ok() || absl::IsNotFound(newest.status())) return before;
   return newest;
 }
@@ -214,6 +231,7 @@ void AddStatistics(const CountedStatistics& more, CountedStatistics* sum) {
     total.rejected += row.rejected;
     total.true_positive += row.true_positive;
     total.false_positive += row.false_positive;
+    // The newest promise, which is that of the filters that are there now.
     const bool is_known = row.promised_fpr == row.promised_fpr;  // not NaN
     if (is_known && row.kind != kRangeFilterKind) total.promised_fpr = row.promised_fpr;
   }
@@ -229,6 +247,7 @@ absl::Status StatisticsSaver::Open(FileSystem* file_system, const std::string& d
   next_save_ = SteadyNow() + kInterval;
   absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system, directory);
   if (saved.ok()) earlier_ = std::move(saved->in_all);
+  // Who opens read-only saves nothing, and is no opening that later ones would count.
   if (!read_only) {
     if (earlier_.openings == 0) earlier_.since_unix_seconds = opened_unix_seconds_;
     earlier_.openings++;
@@ -245,6 +264,7 @@ LifetimeStatistics StatisticsSaver::InAll(const CountedStatistics& since_opening
 absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
                                    const LifetimeStatistics& in_all, std::string filter_budget_json,
                                    bool is_closed, SteadyTime now) {
+  // After a failure, too: a disk that is full is not asked at every upkeep.
   next_save_ = now + kInterval;
   if (!is_closed && since_opening.tickers == saved_tickers_) return absl::OkStatus();
   SavedStatistics saved;

@@ -22,6 +22,7 @@ FilterOfFile FilterOf(const SstableFile& file) {
   // Under a policy the spec says "none", which would be taken for no filter at all.
   const std::string spec =
       filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
+  // As stored, whether it is in memory or not.
   return {spec, filter.key_text, file.reader()->figures().filter_bytes};
 }
 

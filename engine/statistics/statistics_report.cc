@@ -60,12 +60,16 @@ double Ratio(uint64_t numerator, uint64_t denominator) {
                           : static_cast<double>(numerator) / static_cast<double>(denominator);
 }
 
+// Of what the store itself wrote: manifests and filter files, which are small beside tables, are
+// not in it.
 double CountedStatistics::WriteAmplification() const {
   return Ratio(Get(Ticker::kLogBytesWritten) + Get(Ticker::kFlushBytesWritten) +
                    Get(Ticker::kCompactionBytesWritten),
                Get(Ticker::kUserBytesWritten));
 }
 
+// Blocks that iterators read are counted and their seeks are not: with many scans the figure is
+// large.
 double CountedStatistics::ReadAmplification() const {
   return Ratio(Get(Ticker::kDataBlocksRead), Get(Ticker::kGets) + Get(Ticker::kMultiGetKeys));
 }
@@ -93,6 +97,7 @@ std::string CountersTable(const CountedStatistics& since_opening,
   ratios.AddRow({"read", FormatRatio(since_opening.ReadAmplification()),
                  FormatRatio(in_all.ReadAmplification()), "data blocks read per look-up"});
   std::string text = absl::StrCat(counts.ToString(), "\n", ratios.ToString());
+  // 0: no opening for writing has kept anything.
   if (in_all.openings > 0) {
     absl::StrAppend(&text, "\nin all: ", FormatCount(in_all.openings),
                     in_all.openings == 1 ? " opening" : " openings", " since ",
@@ -110,6 +115,7 @@ std::string StatsTable(const Statistics& statistics) {
                       FormatCount(h.samples), micros(h.mean_micros), micros(h.p50_micros),
                       micros(h.p99_micros), micros(h.p999_micros), micros(h.max_micros)});
   }
+  // Apart from the other two, which are of counts: this one is of the tree as it is.
   TextTable space({"amplification", "now", "meaning"}, 1);
   space.AddRow({"space", FormatRatio(statistics.space_amplification),
                 "bytes of all SSTables per byte of the largest level"});
@@ -209,6 +215,7 @@ std::string SavedStatisticsJson(const SavedStatistics& saved) {
       ",\"is_closed\":", saved.is_closed ? "true" : "false", ",\"since_opening\":{",
       CountersMembers(saved.since_opening), "},\"in_all\":", LifetimeJson(saved.in_all),
       ",\"filters\":", FilterStatsJson(saved.since_opening, saved.in_all),
+      // JSON already, as it was saved; not a string of it.
       ",\"filter_budget\":", saved.filter_budget_json.empty() ? "null" : saved.filter_budget_json,
       "}");
 }
@@ -248,6 +255,8 @@ struct NamedTicker {
   Ticker ticker;
   std::string_view name;
 };
+// Names are an interface and a format at once: dashboards read them, and the file STATISTICS keeps
+// counters under them. A counter whose name changes begins at 0 again.
 constexpr NamedTicker kTickerNames[] = {
     {Ticker::kGets, "gets"},
     {Ticker::kGetsFound, "gets.found"},
@@ -312,6 +321,7 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kMergeFailures, "merge.failures"},
     {Ticker::kFiltersFellBack, "filters.fell.back"},
 };
+// As many as there are, though one might still stand here twice.
 static_assert(std::size(kTickerNames) == static_cast<size_t>(Ticker::kCount));
 
 }  // namespace

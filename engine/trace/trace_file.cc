@@ -1,3 +1,5 @@
+// The format of traces (FORMAT.md). Records are gathered in frames, each with a checksum, so that
+// what a process wrote before it was killed can be read, and damage is not taken for calls.
 #include "engine/trace/trace_file.h"
 
 #include <algorithm>
@@ -32,6 +34,7 @@ constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 30;
 
 bool HasValue(TraceCall call) { return call == TraceCall::kPut || call == TraceCall::kMerge; }
 
+// Of all that stands behind it. The magic in front is its seed: under another one it would not fit.
 uint64_t HeaderChecksum(std::string_view header) {
   return Checksum(header.substr(kCheckedFrom, kTraceHeaderBytes - kCheckedFrom), kMagic);
 }
@@ -57,6 +60,7 @@ std::string_view TraceCallName(TraceCall call) {
 }
 
 std::string TraceHeader::Encode() const {
+  // The last four bytes stay zero, under the checksum as all others.
   std::string out(kTraceHeaderBytes, '\0');
   EncodeFixed64(out.data(), kMagic);
   std::memcpy(&out[kMajorAt], &kMajorVersion, sizeof(kMajorVersion));
@@ -74,6 +78,8 @@ absl::StatusOr<TraceHeader> TraceHeader::Decode(std::string_view bytes, std::str
     return CorruptionError(path, 0, "not a trace");
   }
   const uint16_t major = DecodeFixed16(&bytes[kMajorAt]);
+  // Before the version, or a damaged one would be taken for a newer one. So every version has its
+  // checksum here, over these bytes.
   if (!ChecksumsMatch(DecodeFixed64(&bytes[kChecksumAt]), HeaderChecksum(bytes))) {
     return CorruptionError(path, 0, "trace: checksum mismatch in its header");
   }
@@ -88,6 +94,7 @@ absl::StatusOr<TraceHeader> TraceHeader::Decode(std::string_view bytes, std::str
   header.hash_seed = DecodeFixed64(&bytes[kHashSeedAt]);
   header.start_micros = DecodeFixed64(&bytes[kStartAt]);
   header.one_in = DecodeFixed32(&bytes[kOneInAt]);
+  // A flag that is not known may change what records are.
   if (major == 0 || flags > kHashedKeys || header.one_in == 0) {
     return CorruptionError(path, 0, "trace: impossible field in its header");
   }
@@ -98,6 +105,8 @@ void AppendTraceRecord(const TraceRecord& record, bool keys_are_hashes, uint64_t
                        std::string* payload) {
   PutVarint32(payload, static_cast<uint32_t>(record.call));
   PutVarint32(payload, record.family_id);
+  // Not the time itself: where calls come close a difference takes one byte or two. It cannot be
+  // negative; the recorder sees to that.
   PutVarint64(payload, record.micros - previous_micros);
   if (keys_are_hashes) {
     PutFixed64(payload, record.key_hash);
@@ -110,6 +119,7 @@ void AppendTraceRecord(const TraceRecord& record, bool keys_are_hashes, uint64_t
 std::string TraceFrame(std::string_view payload, uint64_t offset) {
   std::string frame;
   PutFixed32(&frame, static_cast<uint32_t>(payload.size()));
+  // With its offset in the seed a frame is right in its own place alone.
   PutFixed64(&frame, Checksum(payload, ChecksumSeed(kMagic, offset)));
   frame.append(payload);
   return frame;
@@ -131,8 +141,12 @@ absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(FileSystem& file_
 }
 
 // No memory is taken for a length that the file does not have.
+// A frame that the file ends in is no damage: where the process was killed, the rest was never
+// written. What is there in full and wrong is. The size is that of the file as it was opened, so
+// that a trace which is still being written can be read up to there.
 absl::StatusOr<bool> TraceReader::ReadFrame() {
   offset_ = next_offset_;
+  // `offset_` stays at this frame, for errors in its records to name.
   const uint64_t left = file_->size() - std::min(file_->size(), offset_);
   if (left == 0) return false;
   char head[kTraceFrameHeaderBytes];
@@ -140,9 +154,11 @@ absl::StatusOr<bool> TraceReader::ReadFrame() {
   if (was_cut_) return false;
   WINNOW_ASSIGN_OR_RETURN(const size_t head_read, file_->Read(offset_, sizeof(head), head));
   const uint64_t size = DecodeFixed32(head);
+  // No wrap: at least the head is left. A file that was cut since it was opened reads short.
   was_cut_ = head_read < sizeof(head) || size > left - sizeof(head);
   if (was_cut_) return false;
   if (size == 0 || size > kMaxPayloadBytes) return Damaged("impossible size of a frame");
+  // Records of the frame before, whose keys point into it, are over: see TraceRecord::key.
   frame_.resize(size);
   WINNOW_ASSIGN_OR_RETURN(const size_t read,
                           file_->Read(offset_ + sizeof(head), size, frame_.data()));
@@ -169,8 +185,11 @@ absl::StatusOr<bool> TraceReader::Next(TraceRecord* record) {
     return Damaged("malformed record");
   }
   record->call = static_cast<TraceCall>(call);
+  // Times run on from frame to frame.
   micros_ += since;
   record->micros = micros_;
+  // A record ends in its frame: what would be behind its end fails in these. After that `rest_` is
+  // in the middle of a record, and the reader of no more use.
   const bool has_key = header_.keys_are_hashes ? GetFixed64(&rest_, &record->key_hash)
                                                : GetLengthPrefixed(&rest_, &record->key);
   if (!has_key || (HasValue(record->call) && !GetVarint64(&rest_, &record->value_bytes))) {

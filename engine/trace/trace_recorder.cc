@@ -1,3 +1,7 @@
+// Calls of all threads come to one mutex, under which a record is appended to the frame in memory;
+// a frame that is full is appended to the file there, so that records are in the order of their
+// times. No call may fail because it is recorded: what goes wrong is kept for End, and calls that
+// find no room, no memory or an error are only counted.
 #include "engine/trace/trace_recorder.h"
 
 #include <algorithm>
@@ -14,7 +18,9 @@ namespace winnow {
 
 namespace {
 
+// A frame is written once it has so many bytes, beside which its head of 12 is nothing.
 constexpr size_t kFrameBytes = size_t{64} << 10;
+// Room for the header and a few records.
 constexpr uint64_t kLeastBytes = uint64_t{1} << 10;
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 constexpr uint32_t kMostOneIn = 1000000;
@@ -49,6 +55,7 @@ absl::Status TraceRecorder::Start(const TraceOptions& options, FileSystem* file_
   header.one_in = options.one_in;
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
   WINNOW_RETURN_IF_ERROR(file->Append(header.Encode()));
+  // Nothing has changed up to here: a start that fails leaves the recorder off.
   options_ = options;
   began_ = SteadyNow();
   last_micros_ = 0;
@@ -57,6 +64,7 @@ absl::Status TraceRecorder::Start(const TraceOptions& options, FileSystem* file_
   error_ = absl::OkStatus();
   info_ = TraceInfo();
   file_ = std::move(file);
+  // Relaxed: the flag only spares calls the mutex, under which they look again.
   is_on_.store(true, std::memory_order_relaxed);
   return absl::OkStatus();
 }
@@ -64,8 +72,10 @@ absl::Status TraceRecorder::Start(const TraceOptions& options, FileSystem* file_
 absl::StatusOr<TraceInfo> TraceRecorder::End() {
   MutexLock lock(&mutex_);
   if (file_ == nullptr) return absl::FailedPreconditionError("no trace is being recorded");
+  // Calls that have seen the flag set find no file once they have the mutex.
   is_on_.store(false, std::memory_order_relaxed);
   WriteFrame();
+  // Update keeps the first error. The file is closed whatever has failed before.
   error_.Update(file_->Sync());
   info_.bytes = file_->size();
   error_.Update(file_->Close());
@@ -77,6 +87,7 @@ absl::StatusOr<TraceInfo> TraceRecorder::End() {
 // Calls that could not be written are as good as never recorded.
 void TraceRecorder::WriteFrame() {
   if (payload_.empty()) return;
+  // The frame's offset, which its checksum covers, is where the file ends.
   const bool had_memory = UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (error_.ok()) error_ = file_->Append(TraceFrame(payload_, file_->size()));
   });
@@ -88,13 +99,17 @@ void TraceRecorder::WriteFrame() {
 void TraceRecorder::Add(TraceRecord record, std::string_view key) {
   MutexLock lock(&mutex_);
   if (file_ == nullptr) return;
+  // By the key and not by turns: of a key all calls are recorded, or none (TraceOptions).
   if (options_.one_in > 1 && Checksum(key, kChoiceSeed) % options_.one_in != 0) return;
+  // What the file would have with the frame written now. 64 bytes are more than all other fields of
+  // a record take, whose varints have 10 at most.
   const uint64_t needed = payload_.size() + key.size() + 64 + kTraceFrameHeaderBytes;
   if (!error_.ok() || file_->size() + needed > options_.max_bytes) {
     info_.calls_not_recorded++;
     return;
   }
   const auto since = std::chrono::duration_cast<std::chrono::microseconds>(SteadyNow() - began_);
+  // Never before the last one: records hold differences, which are not negative.
   record.micros = std::max(last_micros_, static_cast<uint64_t>(since.count()));
   if (!options_.hash_keys) record.key = key;
   const size_t before = payload_.size();
@@ -102,6 +117,7 @@ void TraceRecorder::Add(TraceRecord record, std::string_view key) {
     AppendTraceRecord(record, options_.hash_keys, last_micros_, &payload_);
   });
   if (!had_memory) {
+    // A part of a record would make those behind it unreadable.
     payload_.resize(before);
     info_.calls_not_recorded++;
     return;

@@ -1,3 +1,6 @@
+// The index holds offsets, not bytes: a batch's buffer moves as it grows, and what is at an offset
+// stays. Offsets are also the batch's clock: of two updates the later one has the larger offset, as
+// an entry of the database would have the larger sequence number.
 #include "engine/transaction/batch_index.h"
 
 #include <algorithm>
@@ -10,12 +13,14 @@ uint32_t OffsetIn(std::string_view encoded, std::string_view part) {
   return static_cast<uint32_t>(part.data() - encoded.data());
 }
 
+// Over the updates since the mark; the header is not read again.
 BatchReader ReaderSince(const WriteBatch& batch, const WriteBatchMark& mark) {
   return {batch.encoded().substr(mark.encoded_bytes), batch.num_updates() - mark.num_updates};
 }
 
 }  // namespace
 
+// Linear in what was added, and for each of it logarithmic in what is there.
 void BatchIndex::AddSince(const WriteBatchMark& mark, const InternalKeyComparator& comparator) {
   const std::string_view encoded = batch_->encoded();
   BatchReader reader = ReaderSince(*batch_, mark);
@@ -34,11 +39,14 @@ void BatchIndex::AddSince(const WriteBatchMark& mark, const InternalKeyComparato
     update.key_offset = offset;
     update.key_bytes = static_cast<uint32_t>(added.key.size());
     update.value_bytes = static_cast<uint32_t>(added.value.size());
+    // Of a deletion there is no value at all, and its view points nowhere.
     if (update.value_bytes > 0) update.value_offset = OffsetIn(encoded, added.value);
     updates.points.insert(update);
   }
 }
 
+// While the batch still has the bytes: the order of the index compares keys where they lie in it.
+// What AddSince did not come to, for want of memory, is not found, and that is fine.
 void BatchIndex::RemoveSince(const WriteBatchMark& mark) {
   removals_++;
   const std::string_view encoded = batch_->encoded();
@@ -52,6 +60,7 @@ void BatchIndex::RemoveSince(const WriteBatchMark& mark) {
       updates->second.range_deletions.RemoveFrom(offset);
       continue;
     }
+    // Key and offset are all that the order looks at.
     Update place;
     place.key_offset = offset;
     place.key_bytes = static_cast<uint32_t>(update.key.size());
@@ -69,6 +78,8 @@ BatchIndex::KeyUpdates BatchIndex::Collect(const Updates& points, std::string_vi
   KeyUpdates collected;
   // A range deletion ends the walk to older updates, as one of the key alone does.
   collected.any = collected.hides_base = covering != 0;
+  // Newest first, down to what settles the value: a put, a deletion of the key or of a range over
+  // it. Only operands are passed on the way, so that this takes time linear in those.
   const Order order = points.key_comp();
   for (auto at = points.lower_bound(Place{key, below});
        at != points.end() && at->key_offset > covering &&

@@ -7,6 +7,7 @@ namespace winnow {
 
 namespace {
 
+// Views of what the run owns; the index borrows them.
 std::vector<RangeTombstone> ForIndex(const BatchTombstones::Tombstones& tombstones) {
   std::vector<RangeTombstone> views;
   views.reserve(tombstones.size());
@@ -29,6 +30,8 @@ void BatchTombstones::Add(std::string_view begin, std::string_view end, uint32_t
       std::make_shared<const Tombstone>(Tombstone{std::string(begin), std::string(end), offset}));
 }
 
+// A run that reaches behind what is left goes as a whole: what it had of older ones is indexed by
+// the next read. Cursors have their own hold on the runs that they walk.
 void BatchTombstones::RemoveFrom(size_t offset) {
   while (!tombstones_.empty() && tombstones_.back()->offset >= offset) tombstones_.pop_back();
   while (!runs_.empty() && runs_.back()->end() > tombstones_.size()) runs_.pop_back();
@@ -36,6 +39,9 @@ void BatchTombstones::RemoveFrom(size_t offset) {
 
 // Out of memory: what is not indexed yet is by the next read.
 const BatchTombstones::Runs& BatchTombstones::Indexed() const {
+  // The runs are of the first tombstones without a gap. Those behind them make one run, together
+  // with runs that are less than twice as large, so that sizes at least halve from each run to the
+  // next.
   size_t first = runs_.empty() ? 0 : runs_.back()->end();
   if (first == tombstones_.size()) return runs_;
   size_t kept = runs_.size();
@@ -45,6 +51,7 @@ const BatchTombstones::Runs& BatchTombstones::Indexed() const {
   auto run = std::make_shared<const Run>(
       comparator_, first,
       Tombstones(tombstones_.begin() + static_cast<ptrdiff_t>(first), tombstones_.end()));
+  // The one thing that may still fail comes before anything is taken away.
   runs_.reserve(kept + 1);
   runs_.resize(kept);
   runs_.push_back(std::move(run));
@@ -64,6 +71,7 @@ BatchTombstoneCursor::BatchTombstoneCursor(BatchTombstones::Runs runs) : runs_(s
   cursors_.reserve(runs_.size());
   for (const auto& run : runs_) {
     indexes_.push_back(&run->index());
+    // Reserved above: the cursor keeps this address.
     cursors_.emplace_back(std::span(&indexes_.back(), 1), kMaxSequenceNumber);
   }
 }

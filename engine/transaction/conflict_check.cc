@@ -1,3 +1,8 @@
+// Why two steps are enough. Sequence numbers become visible in the order of the log, and a view
+// that is pinned after a number was visible has every entry up to it. The first step therefore
+// leaves nothing undecided up to `checked_through_`, however long it takes and whoever writes
+// meanwhile. The second, under leadership, finds all that was logged since in memtables or tables,
+// but for the members of its own group that come first, which are in none yet.
 #include "engine/transaction/conflict_check.h"
 
 #include <algorithm>
@@ -30,6 +35,7 @@ const BTree::Entry* NewestInMemory(const ReadView& view, const LookupKey& key) {
     if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
     return memtable.Find(key.user_key, key.snapshot);
   };
+  // The first that has one: whatever lies in an older memtable is older.
   if (const BTree::Entry* entry = find(*view.active)) return entry;
   for (const auto& memtable : view.immutables) {
     if (const BTree::Entry* entry = find(*memtable)) return entry;
@@ -51,6 +57,8 @@ absl::Status CheckUnchanged(const ColumnFamilyState& family, std::string_view ke
   }
   const LookupKey lookup = view->MakeLookupKey(key, kMaxSequenceNumber);
   if (const BTree::Entry* entry = NewestInMemory(*view, lookup)) {
+    // Tables need not be asked, whatever it is: an ingestion flushes what memtables have of its
+    // keys, so that no table has anything newer than a memtable.
     *is_conflict = Sequence(entry->internal_key()) > above;
   } else {
     SstableReadOptions read_options;
@@ -58,6 +66,7 @@ absl::Status CheckUnchanged(const ColumnFamilyState& family, std::string_view ke
                             view->version->NewestSequence(lookup, above, read_options));
     *is_conflict = newest != 0;
   }
+  // Range deletions are kept apart from entries, in memtables and tables alike.
   if (!*is_conflict) *is_conflict = view->NewestRangeDeletion(lookup) > above;
   if (*is_conflict) return Conflict(family, key);
   // After the view: whatever is not in it any more has been counted.
@@ -66,6 +75,7 @@ absl::Status CheckUnchanged(const ColumnFamilyState& family, std::string_view ke
 }
 
 // The number is read before any view is pinned: whatever is up to it is in the views.
+// This is the bulk of the work, and may read files; no writer waits for it.
 absl::Status ConflictCheck::CheckBefore() {
   const SequenceNumber visible = publishing_->visible_sequence();
   WINNOW_RETURN_IF_ERROR(CheckStored(/*at_least=*/0));
@@ -75,6 +85,7 @@ absl::Status ConflictCheck::CheckBefore() {
 
 // All that was logged before is visible now, and nothing comes before leadership is handed on.
 absl::Status ConflictCheck::Validate(EarlierUpdates* earlier) {
+  // Every writer waits meanwhile: where nothing has come since, nothing is looked up.
   if (publishing_->visible_sequence() != checked_through_) {
     WINNOW_RETURN_IF_ERROR(CheckStored(checked_through_));
   }
@@ -84,6 +95,7 @@ absl::Status ConflictCheck::Validate(EarlierUpdates* earlier) {
 absl::Status ConflictCheck::CheckStored(SequenceNumber at_least) {
   for (const auto& [id, tracked] : *keys_) {
     for (const auto& [key, state] : tracked.keys) {
+      // Newer tables are few in the second step, and others are not read (Version::NewestSequence).
       const SequenceNumber above = std::max(state.unchanged_since, at_least);
       WINNOW_RETURN_IF_ERROR(CheckUnchanged(*tracked.family, key, above, &found_conflict_));
     }
@@ -115,6 +127,8 @@ absl::Status ConflictCheck::CheckRangesStored(const TrackedFamily& tracked,
 absl::Status ConflictCheck::CheckEarlier(EarlierUpdates* earlier) {
   for (const auto& [id, tracked] : *keys_) {
     if (!tracked.family->comparator().user()->EqualKeysHaveEqualBytes()) continue;
+    // A hash says at once that a key is in no batch; to walk all batches for each key would be
+    // quadratic.
     for (const auto& [key, state] : tracked.keys) {
       found_conflict_ = earlier->MayWrite(id, key);
       if (found_conflict_) return Conflict(*tracked.family, key);
@@ -135,6 +149,7 @@ absl::Status ConflictCheck::CheckEarlier(const BatchUpdate& update, const Tracke
   const ColumnFamilyState& family = *tracked.family;
   const InternalKeyComparator& comparator = family.comparator();
   if (update.type == EntryType::kRangeDelete) {
+    // The first key that is not before the range decides for all of them.
     const auto first = tracked.keys.lower_bound(update.key);
     if (first != tracked.keys.end() && comparator.CompareUserKeys(first->first, update.value) < 0) {
       return Conflict(family, first->first);

@@ -6,6 +6,8 @@
 namespace winnow {
 
 void DatabaseTransactions::Close() {
+  // In this order: whoever is woken, or comes later, finds the database closed and does not wait
+  // again.
   closed_.store(true, std::memory_order_release);
   locks_.Close();
 }

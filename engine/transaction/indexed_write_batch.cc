@@ -35,6 +35,8 @@ struct IndexedWriteBatch::Rep {
   // The family's state, once it has been found to be one of this database.
   absl::StatusOr<const ColumnFamilyState*> Check(const ColumnFamily* family) const {
     if (family == nullptr) return absl::InvalidArgumentError("the column family is null");
+    // A handle lives as long as its database; its number says whose it is, before anything else of
+    // it is looked at.
     const auto* state = static_cast<const ColumnFamilyState*>(family);
     if (state->database_number() != database_number) {
       return absl::InvalidArgumentError(
@@ -54,6 +56,8 @@ struct IndexedWriteBatch::Rep {
     return CatchOutOfMemory([&]() -> absl::Status {
       WINNOW_ASSIGN_OR_RETURN(const ColumnFamilyState* const state, Check(family));
       WINNOW_RETURN_IF_ERROR(CheckSizes(key, value));
+      // An addition to the batch that finds no memory leaves it as it was
+      // (WriteBatch::AppendUpdate).
       const WriteBatchMark mark = WriteBatchAccess::MarkOf(batch);
       WINNOW_RETURN_IF_ERROR(add(*state));
       const bool indexed = UnlessOutOfMemory([&] { index.AddSince(mark, state->comparator()); });
@@ -69,17 +73,21 @@ struct IndexedWriteBatch::Rep {
           absl::StrCat("value of ", value.size(), " bytes is over the limit of ", kMaxValueBytes));
     }
     constexpr size_t kMostFraming = 16;  // type, family, two lengths
+    // DB::Write would refuse the batch, but only when all of it is there; and the index has 32 bits
+    // for an offset.
     if (batch.size_bytes() + key.size() + value.size() + kMostFraming > kMaxBatchBytes) {
       return absl::InvalidArgumentError(
           absl::StrCat("the write batch would be over the limit of ", kMaxBatchBytes, " bytes"));
     }
     return absl::OkStatus();
   }
+  // The index first, which finds its places by the bytes that are about to go.
   void CutBackTo(const WriteBatchMark& mark) {
     index.RemoveSince(mark);
     WriteBatchAccess::CutBackTo(mark, &batch);
   }
 
+  // Or had some that were rolled back: then a snapshot is taken in vain, without harm.
   bool HasOperands(const ColumnFamily& family) const {
     return index.has_operands() && index.UpdatesOf(family.id()) != nullptr;
   }
@@ -99,6 +107,7 @@ struct IndexedWriteBatch::Rep {
       return absl::OkStatus();
     }
     std::optional<std::string_view> existing = updates.value;
+    // Operands alone: they go on top of what the database has, as of the caller's snapshot.
     std::string base;
     if (!updates.hides_base) {
       const absl::Status status = db->Get(options, family, key, &base);
@@ -112,6 +121,8 @@ struct IndexedWriteBatch::Rep {
     return absl::OkStatus();
   }
 
+  // `take` is given what the batch settles, `ask` looks into the database: what differs between
+  // strings and pinned values.
   template <typename Take, typename Ask>
   absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                    Take take, Ask ask) const {
@@ -121,6 +132,7 @@ struct IndexedWriteBatch::Rep {
       if (!updates.any) return ask();
       std::string merged;
       std::string_view value;
+      // `value` points into the batch or into `merged`, which both stay until it is taken.
       WINNOW_RETURN_IF_ERROR(Resolve(options, family, key, updates, &merged, &value));
       take(value);
       return absl::OkStatus();
@@ -148,6 +160,7 @@ void IndexedWriteBatch::Rep::MultiGet(const ReadOptions& options, ColumnFamily* 
   // Operands read their key's value by themselves.
   ReadOptions at_one_moment = options;
   std::optional<SnapshotGuard> moment;
+  // Without a snapshot each of those reads, and that of the other keys, would be of its own moment.
   if (options.snapshot == nullptr && HasOperands(*family)) {
     at_one_moment.snapshot = moment.emplace(*db).get();
     if (at_one_moment.snapshot == nullptr) throw std::bad_alloc();
@@ -165,12 +178,14 @@ void IndexedWriteBatch::Rep::MultiGet(const ReadOptions& options, ColumnFamily* 
     statuses[i] = Resolve(at_one_moment, family, keys[i], updates, &merged, &value);
     if (statuses[i].ok()) PinnedValueAccess::Copy(&values[i], value);
   }
+  // The common case, in which the caller's own arrays will do.
   if (asked.size() == keys.size()) {
     return db->MultiGet(at_one_moment, family, keys, values, statuses);
   }
   if (asked.empty()) return;
   std::vector<std::string_view> asked_keys;
   for (const size_t i : asked) asked_keys.push_back(keys[i]);
+  // Gathered, since DB::MultiGet takes arrays without gaps.
   std::vector<PinnedValue> asked_values(asked.size());
   std::vector<absl::Status> asked_statuses(asked.size());
   db->MultiGet(at_one_moment, family, asked_keys, asked_values, asked_statuses);
@@ -212,6 +227,7 @@ absl::Status IndexedWriteBatch::Delete(ColumnFamily* family, std::string_view ke
 absl::Status IndexedWriteBatch::Merge(ColumnFamily* family, std::string_view key,
                                       std::string_view operand) {
   return rep_->Append(family, key, operand, [&](const ColumnFamilyState& state) {
+    // Here, or the leader of the write would refuse the whole batch for it.
     WINNOW_RETURN_IF_ERROR(state.CheckOperand(operand));
     rep_->batch.Merge(family, key, operand);
     return absl::OkStatus();
@@ -269,6 +285,7 @@ std::unique_ptr<Iterator> IndexedWriteBatch::NewIterator(const ReadOptions& opti
       iterator = NewErrorIterator(checked.status());
       return;
     }
+    // The base has the moment of this call, or of the snapshot; the overlay that of the batch now.
     std::unique_ptr<Iterator> base = rep_->db->NewIterator(options, family);
     const BatchIndex::FamilyUpdates* const updates = rep_->index.UpdatesOf(family->id());
     iterator =
@@ -294,11 +311,14 @@ absl::Status IndexedWriteBatch::RollbackToSavepoint() {
   return absl::OkStatus();
 }
 
+// The updates stay: a savepoint is nothing but a mark.
 absl::Status IndexedWriteBatch::PopSavepoint() {
   WriteBatchMark mark;
   return rep_->TakeSavepoint(&mark);
 }
 
+// To an empty mark rather than a new batch: iterators learn by the index that what they showed is
+// gone.
 void IndexedWriteBatch::Clear() {
   rep_->savepoints.clear();
   rep_->CutBackTo(WriteBatchMark());

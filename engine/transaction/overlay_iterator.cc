@@ -17,6 +17,9 @@ namespace {
 
 // Walks the keys of a batch, from newest update to newest update, as the batch was when the cursor
 // was made.
+// Places of the index are kept across calls, which a set allows as long as nothing is erased; the
+// index counts removals, and OverlayIterator looks at the count before it moves. What is inserted
+// meanwhile has larger offsets, and `below_` hides it.
 class UpdateCursor {
  public:
   UpdateCursor(const BatchIndex* index, const BatchIndex::Updates* updates)
@@ -42,6 +45,7 @@ class UpdateCursor {
   void SeekBefore(std::string_view key) {
     TakeBefore(updates_->lower_bound(BatchIndex::Place{key, BatchIndex::kBeforeAll}));
   }
+  // Over all versions of the key at once, however many there are.
   void Next() { TakeFrom(updates_->lower_bound(BatchIndex::Place{key(), BatchIndex::kBehindAll})); }
   void Prev() { SeekBefore(key()); }
   void Leave() { at_ = updates_->end(); }
@@ -51,6 +55,8 @@ class UpdateCursor {
 
   // The first key, from `at` on, that has an update old enough; `at` is the newest of its own.
   void TakeFrom(Place at) {
+    // To an older update of the key or, if all are younger than the cursor, to the newest of the
+    // next.
     while (at != updates_->end() && at->key_offset >= below_) {
       at = updates_->lower_bound(BatchIndex::Place{order_.Key(*at), below_});
     }
@@ -61,6 +67,7 @@ class UpdateCursor {
     while (end != updates_->begin()) {
       const Place oldest = std::prev(end);
       const std::string_view key = order_.Key(*oldest);
+      // Some update of the key is old enough if its oldest one is.
       if (oldest->key_offset < below_) {
         at_ = updates_->lower_bound(BatchIndex::Place{key, below_});
         return;
@@ -105,6 +112,7 @@ class OverlayIterator final : public Iterator {
     });
   }
   void Seek(std::string_view key) override {
+    // A copy: the key may be that of this iterator, which moves.
     Move([this, target = std::string(key)] { SeekForward(target); });
   }
   void SeekForPrev(std::string_view key) override {
@@ -142,6 +150,8 @@ class OverlayIterator final : public Iterator {
 
   template <typename Call>
   void Move(Call call) {
+    // The cursor's place may have been erased with the updates: nothing of it may be touched any
+    // more.
     if (index_->removals() != removals_) {
       shown_ = Shown::kNothing;
       status_ = CatchOutOfMemory([] {
@@ -150,6 +160,7 @@ class OverlayIterator final : public Iterator {
       });
       return;
     }
+    // Each move is a new beginning: a merge that failed, or a want of memory, is of the last one.
     status_ = absl::OkStatus();
     if (UnlessOutOfMemory(call)) return;
     shown_ = Shown::kNothing;
@@ -162,6 +173,7 @@ class OverlayIterator final : public Iterator {
 
   void SeekForward(const std::string& target) {
     base_->Seek(target);
+    // The base has bounds of its own; the updates are all of the family's.
     const bool below = bounds_.lower && Compare(target, *bounds_.lower) < 0;
     updates_.Seek(below ? *bounds_.lower : target);
     ShowForward();
@@ -175,12 +187,15 @@ class OverlayIterator final : public Iterator {
 
   // Both cursors leave the key that is shown, in the direction that they have.
   void StepOver(bool forward) {
+    // One alone may be at the key, or both: both must leave it, or it would be shown twice.
     const bool base_too = shown_ == Shown::kBase || hides_base_;
     if (base_too) forward ? base_->Next() : base_->Prev();
     if (shown_ == Shown::kUpdate) forward ? updates_.Next() : updates_.Prev();
   }
   // The same in the other direction.
   void Turn(bool forward) {
+    // The cursor that is not shown stands on the far side of the key, and has to come back over it:
+    // both seek, and leave the key itself. A copy, since the key goes as they move.
     const std::string from(key());
     forward ? base_->Seek(from) : base_->SeekForPrev(from);
     if (base_->Valid() && Compare(base_->key(), from) == 0) forward ? base_->Next() : base_->Prev();
@@ -219,6 +234,7 @@ class OverlayIterator final : public Iterator {
         if (base_->Valid()) shown_ = Shown::kBase;
         return;
       }
+      // Where one cursor is at its end the other is the nearer.
       const int order = base_->Valid() ? Compare(updates_.key(), base_->key()) : 0;
       if (base_->Valid() && !update_first(order)) {
         shown_ = Shown::kBase;
@@ -226,6 +242,7 @@ class OverlayIterator final : public Iterator {
       }
       hides_base_ = base_->Valid() && order == 0;
       shown_ = Shown::kUpdate;
+      // By a range deletion that came later; one that came before the update is below it.
       const bool is_covered = covers_.Find(updates_.key()) > updates_.offset();
       if (updates_.type() != EntryType::kDelete && !is_covered) break;
       StepOver(forward_);
@@ -238,10 +255,14 @@ class OverlayIterator final : public Iterator {
     key_.assign(updates_.key());
     const BatchIndex::KeyUpdates updates = updates_.Collect(covers_.Find(key_));
     if (updates.operands.empty()) {
+      // Not a deletion, which Show has stepped over: the newest update is a put, or there are
+      // operands.
       value_.assign(*updates.value);
       return;
     }
     std::optional<std::string_view> existing = updates.value;
+    // The base stands on this key, and nothing in the batch lies between its value and the
+    // operands.
     if (!updates.hides_base && hides_base_) existing = base_->value();
     status_ = MergeOperands(merge_operator_, key_, existing, updates.operands, &value_);
     if (!status_.ok()) shown_ = Shown::kNothing;
@@ -270,6 +291,7 @@ std::unique_ptr<Iterator> NewOverlayIterator(const BatchIndex* index,
                                              std::unique_ptr<Iterator> base, OverlayBounds bounds) {
   const BatchTombstones& range_deletions = updates->range_deletions;
   if (!range_deletions.empty()) {
+    // Below the merge, as if the base had never had those keys.
     base = NewUncoveredIterator(updates->points.key_comp().comparator(), range_deletions.Indexed(),
                                 std::move(base));
   }

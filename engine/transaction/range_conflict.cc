@@ -1,3 +1,7 @@
+// No filter can be asked for a range, and entries are in the order of keys, not of sequence
+// numbers: so a memtable is walked, at worst, over all that it has of the range. Tables are spared
+// that by their largest sequence number, and by being conflicts as a whole where they lie inside
+// the range.
 #include "engine/transaction/range_conflict.h"
 
 #include <string>
@@ -57,18 +61,23 @@ class NewerInRange {
 
   absl::StatusOr<bool> IsIn(const SstableFile& file) const {
     if (file.metadata().largest_sequence <= above_) return false;
+    // Its newest entry, or range deletion, is then in the range, too.
     const bool is_within = comparator_.CompareUserKeys(begin_, file.smallest_user_key()) <= 0 &&
                            file.EndsBefore(end_, comparator_);
     if (is_within) return true;
+    // What a table that cannot be opened has of the range is not known: the commit is refused.
     if (file.reader() == nullptr) return file.open_status();
     if (file.range_tombstones() != nullptr && IsIn(*file.range_tombstones())) return true;
     SstableReadOptions read_options;
+    // A look that is taken once is not to push out what reads come back to.
     read_options.fill_cache = false;
     return IsIn(file.reader()->NewIterator(read_options).get());
   }
 
   bool IsIn(const RangeTombstoneIndex& tombstones) const {
     if (tombstones.largest_sequence() <= above_) return false;
+    // From the fragment that `begin` lies in, which begins at or before it; before the first bound
+    // there is none.
     const size_t bounds = tombstones.NumBoundsUpTo(begin_);
     for (size_t fragment = bounds == 0 ? 0 : bounds - 1;
          fragment < tombstones.num_fragments() &&
@@ -80,6 +89,7 @@ class NewerInRange {
   }
 
   absl::StatusOr<bool> IsIn(InternalIterator* entries) const {
+    // Before every version of `begin`.
     entries->Seek(MakeInternalKey(begin_, kMaxSequenceNumber, kEntryTypeForSeek));
     for (; entries->Valid(); entries->Next()) {
       const std::string_view internal_key = entries->key();

@@ -8,6 +8,7 @@ namespace winnow {
 namespace {
 
 std::string Quoted(std::string_view key) {
+  // A key may have a mebibyte; messages go to logs and to people.
   constexpr size_t kMostBytes = 64;
   return absl::StrCat("\"", absl::CHexEscape(ToAbsl(key.substr(0, kMostBytes))),
                       key.size() > kMostBytes ? "\"..." : "\"");

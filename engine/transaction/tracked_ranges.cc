@@ -11,6 +11,7 @@ void TrackedRanges::Add(std::string_view begin, std::string_view end,
   Pieces added(pieces_.key_comp());
   std::string_view gap = begin;
   for (auto at = FirstBehind(begin); at != pieces_.end() && IsLess(at->first, end); ++at) {
+    // What is there keeps its older number, which is the stricter one.
     if (IsLess(gap, at->first)) {
       added.emplace(std::string(gap), Piece{at->first, unchanged_since});
     }
@@ -21,6 +22,8 @@ void TrackedRanges::Add(std::string_view begin, std::string_view end,
 }
 
 TrackedRanges::Pieces::const_iterator TrackedRanges::FirstBehind(std::string_view key) const {
+  // Pieces do not overlap: of those that begin at the key or before it, the last one alone may
+  // reach over it.
   auto at = pieces_.upper_bound(key);
   if (at == pieces_.begin()) return at;
   const auto before = std::prev(at);

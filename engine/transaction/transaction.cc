@@ -134,6 +134,8 @@ class TransactionImpl final : public Transaction {
                            std::string_view end);
   // InvalidArgument: what is relied on would take too much.
   absl::Status CheckRoomFor(size_t more_bytes) const;
+  // The number that later writes of others are measured by: that of the reads, where they have one
+  // moment for all, else that of now.
   SequenceNumber UnchangedSince() const {
     return options_.snapshot_at_begin ? snapshot_->sequence()
                                       : manager_->parts().publishing->visible_sequence();
@@ -145,6 +147,7 @@ class TransactionImpl final : public Transaction {
   // Gives locks and snapshot back.
   void End();
 
+  // Lives as long as any transaction does, unlike the database.
   const std::shared_ptr<DatabaseTransactions> manager_;
   const TransactionOptions options_;
   const uint64_t id_;
@@ -159,6 +162,7 @@ class TransactionImpl final : public Transaction {
   ReadOptions read_options_;
 };
 
+// The database first: of a transaction that outlives it nothing else is worth saying.
 absl::Status TransactionImpl::CheckGoesOn() const {
   WINNOW_RETURN_IF_ERROR(manager_->CheckUsable());
   if (!is_over_) [[likely]]
@@ -184,6 +188,7 @@ void TransactionImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
 std::unique_ptr<Iterator> TransactionImpl::NewIterator(const ReadOptions& options,
                                                        ColumnFamily* family) {
   std::unique_ptr<Iterator> iterator;
+  // Whatever fails, the caller gets an iterator, and learns of it by its status.
   const bool had_memory = UnlessOutOfMemory([&] {
     const absl::Status status = CheckGoesOn();
     iterator = status.ok() ? updates_.NewIterator(WithSnapshot(options), family)
@@ -201,6 +206,8 @@ absl::Status TransactionImpl::GetForUpdateInto(const ReadOptions& options, Colum
       return absl::InvalidArgumentError("GetForUpdate reads at the transaction's own snapshot");
     });
   }
+  // The lock, or the number, comes before the read: a write that the read does not see is a
+  // conflict.
   WINNOW_RETURN_IF_ERROR(Rely(family, key));
   return GetInto(options, family, key, value);
 }
@@ -229,6 +236,8 @@ absl::StatusOr<const ColumnFamilyState*> TransactionImpl::CheckKey(const ColumnF
 absl::Status TransactionImpl::Rely(const ColumnFamily* family, std::string_view key) {
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_ASSIGN_OR_RETURN(const ColumnFamilyState* const state, CheckKey(family, key));
+    // A key that is relied on already keeps its number, which is the older and stricter one, and
+    // its lock.
     TrackedFamily& tracked = tracked_.try_emplace(state->id(), state).first->second;
     if (tracked.keys.contains(key)) return absl::OkStatus();
     return RelyOnNew(*state, key, &tracked);
@@ -247,12 +256,14 @@ absl::Status TransactionImpl::RelyOnRange(const ColumnFamily* family, std::strin
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_ASSIGN_OR_RETURN(const ColumnFamilyState* const state, CheckKey(family, begin));
     WINNOW_RETURN_IF_ERROR(CheckKey(family, end).status());
+    // As IndexedWriteBatch::DeleteRange will judge it, before anything rests on it.
     const int order = state->comparator().CompareUserKeys(begin, end);
     if (order > 0) return InvertedRange();
     if (order == 0) return absl::OkStatus();
     const size_t bytes = 2 * (begin.size() + end.size() + kBytesOfPlace);
     WINNOW_RETURN_IF_ERROR(CheckRoomFor(bytes));
     TrackedFamily& tracked = tracked_.try_emplace(state->id(), state).first->second;
+    // Pieces that are there keep their older number; only gaps between them get this one.
     tracked.ranges.Add(begin, end, UnchangedSince());
     tracked_bytes_ += bytes;
     return absl::OkStatus();
@@ -279,6 +290,7 @@ absl::Status TransactionImpl::RelyOnNew(const ColumnFamilyState& family, std::st
     tracked_bytes_ += key.size() + kBytesOfPlace;
     return status;
   }
+  // As it was before the call: neither the lock nor the reliance stays behind.
   if (place->second.is_locked) manager_->locks().Unlock(family, key);
   tracked->keys.erase(place);
   return status;
@@ -314,6 +326,8 @@ absl::Status TransactionImpl::Apply(const WriteOptions& options) {
   ConflictCheck check(&tracked_, manager_->parts().publishing);
   absl::Status status = check.CheckBefore();
   if (status.ok() && updates_.batch().num_updates() > 0) {
+    // `check` is on this stack: the leader that asks it does so while this thread waits in the
+    // queue.
     status = manager_->parts().write(options, updates_.batch(), &check);
   }
   if (check.found_conflict()) manager_->Count(Ticker::kTransactionConflicts);
@@ -322,6 +336,7 @@ absl::Status TransactionImpl::Apply(const WriteOptions& options) {
 
 absl::Status TransactionImpl::Rollback() {
   WINNOW_RETURN_IF_ERROR(CheckGoesOn());
+  // Its iterators end with an error; those of a transaction that has been committed go on.
   updates_.Clear();
   End();
   return absl::OkStatus();
@@ -338,6 +353,7 @@ void TransactionImpl::End() {
         if (state.is_locked) manager_->locks().Unlock(*tracked.family, key);
       }
     }
+    // After the last check that needs it (CheckUnchanged).
     manager_->parts().db->ReleaseSnapshot(snapshot_);
   }
   snapshot_ = nullptr;
@@ -356,9 +372,11 @@ absl::StatusOr<std::unique_ptr<Transaction>> NewTransaction(
                        " ms is not in the range 0", " to ", kMaxLockTimeout.count()));
     }
     DB& db = *manager->parts().db;
+    // Before the transaction exists, since without one it would rely on deletions that may be gone.
     const Snapshot* const snapshot = db.GetSnapshot();
     if (snapshot == nullptr) return OutOfMemory();
     std::unique_ptr<Transaction> transaction;
+    // A constructor that fails runs no destructor: the snapshot is given back below.
     const bool had_memory = UnlessOutOfMemory([&] {
       transaction = std::make_unique<TransactionImpl>(std::move(manager), options, snapshot);
     });

@@ -1,3 +1,5 @@
+// A cover is passed by one seek of the base, whatever it hides; covers of one run that touch or
+// overlap are one. The base's bounds end a walk as they do without covers.
 #include "engine/transaction/uncovered_iterator.h"
 
 #include <utility>
@@ -44,6 +46,7 @@ class UncoveredIterator final : public Iterator {
 
  private:
   void SkipForward() {
+    // More than once only where the base finds its next key in another cover.
     while (base_->Valid() && covers_.Find(base_->key()) != 0) base_->Seek(covers_.CoveredUpTo());
   }
   // The key where the cover begins is covered as well.
@@ -51,6 +54,7 @@ class UncoveredIterator final : public Iterator {
     while (base_->Valid() && covers_.Find(base_->key()) != 0) {
       const std::string_view from = covers_.CoveredFrom();
       base_->SeekForPrev(from);
+      // SeekForPrev may end on it.
       if (base_->Valid() && comparator_.CompareUserKeys(base_->key(), from) == 0) base_->Prev();
     }
   }

@@ -10,6 +10,7 @@ bool EarlierUpdates::MayWrite(uint32_t family_id, std::string_view key) {
     BatchReader reader(batches_[num_hashed_]->encoded());
     BatchUpdate update;
     for (bool more = true; reader.Next(&update, &more).ok() && more;) {
+      // The id as the seed: equal keys of two families have hashes of their own.
       hashes_.insert(filter::HashKey(update.key, update.family_id));
     }
   }

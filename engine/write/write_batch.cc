@@ -129,6 +129,7 @@ void WriteBatch::DeleteRange(const ColumnFamily* family, std::string_view begin,
 // Both ends are keys, with a key's limit.
 void WriteBatch::AppendRangeDeletion(uint32_t family_id, std::string_view begin,
                                      std::string_view end) {
+  // AppendUpdate takes the end for a value, with a value's limit.
   const size_t largest_value_bytes = largest_value_bytes_;
   AppendUpdate(static_cast<uint8_t>(EntryType::kRangeDelete), family_id, begin, &end);
   largest_value_bytes_ = largest_value_bytes;
@@ -148,6 +149,7 @@ WriteBatchMark WriteBatchAccess::MarkOf(const WriteBatch& batch) {
 }
 
 void WriteBatchAccess::CutBackTo(const WriteBatchMark& mark, WriteBatch* batch) {
+  // Nothing has come since, or the batch was moved from and has less than a header.
   if (batch->encoded_.size() <= mark.encoded_bytes) return;
   batch->encoded_.resize(mark.encoded_bytes);
   EncodeFixed32(batch->encoded_.data() + 8, mark.num_updates);
@@ -175,6 +177,7 @@ void WriteBatch::Append(const WriteBatch& other) {
 // error is DB::Write's to report, which reads the same bytes again before they reach the log.
 WriteBatch WriteBatch::FromEncoded(std::string_view encoded) {
   WriteBatch batch;
+  // The numbers of databases are not in the bytes: families go by their ids alone.
   batch.encoded_ = encoded;
   batch.is_plain_ = false;  // unchecked: DB::Write looks at every update
   BatchReader reader(encoded);
@@ -220,6 +223,7 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   }
   const auto tag = static_cast<uint8_t>(rest_[0]);
   rest_.remove_prefix(1);
+  // FORMAT.md, "Batches": the high bit says whether a family id follows, the rest is the type.
   const uint8_t type = tag & static_cast<uint8_t>(~kBatchFamilyFlag);
   update->family_id = 0;
   update->value = {};

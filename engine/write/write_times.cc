@@ -1,3 +1,5 @@
+// The time is part of the value in the batch, and so of the log: replay, backups and whoever copies
+// the database see the same one (FORMAT.md, "Batches").
 #include "engine/write/write_times.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@ namespace winnow {
 namespace {
 
 void AppendPutWithTime(const BatchUpdate& put, uint64_t now, std::string* encoded) {
+  // A put as WriteBatch::AppendUpdate writes it, with eight bytes more behind the value.
   const auto type = static_cast<uint8_t>(EntryType::kPutWithTime);
   encoded->push_back(static_cast<char>(put.family_id == 0 ? type : type | kBatchFamilyFlag));
   if (put.family_id != 0) PutVarint32(encoded, put.family_id);
@@ -34,11 +37,13 @@ WriteBatch WithWriteTimes(const WriteBatch& batch,
   BatchUpdate update;
   for (bool more = true;;) {
     const std::string_view before = reader.rest();
+    // The leader looks through it again, and says what is wrong (WriteLeader::CheckMembers).
     if (!reader.Next(&update, &more).ok()) return batch;
     if (!more) break;
     if (update.type == EntryType::kPut && has_ttl(update.family_id)) {
       AppendPutWithTime(update, now, &encoded);
     } else {
+      // Byte for byte what the reader has just passed.
       encoded.append(before.substr(0, before.size() - reader.rest().size()));
     }
   }
