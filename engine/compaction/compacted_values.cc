@@ -12,6 +12,10 @@ namespace winnow {
 
 namespace {
 
+// While is_rewritten_ is set, key_ and value_ stand for the entry that the input is at; every move
+// clears it before anything else looks. An error is kept until the next seek forward, and makes the
+// iterator invalid: the compaction above takes it for an error of its input, and keeps the input's
+// files.
 class CompactedValues final : public InternalIterator {
  public:
   CompactedValues(std::unique_ptr<InternalIterator> input, const CompactedValueRules& rules,
@@ -63,8 +67,14 @@ class CompactedValues final : public InternalIterator {
     is_rewritten_ = false;
     if (!input_->Valid()) return;
     const std::string_view key = input_->key();
+    // Noted for entries of every type: behind an operand or a deletion a value is not the newest,
+    // and is not shown to the filter.
     const bool is_newest = IsNewestOfItsKey(UserKey(key));
+    // The input runs on into the next part of the compaction, which counts and filters what lies
+    // there.
     if (!IsPut(Type(key)) || IsPastEnd(UserKey(key))) return;
+    // Before the filter, which is to see no value that readers do not see. Snapshots do not matter
+    // here: their readers take an expired value for a deletion, too.
     if (IsExpired(key)) {
       Rewrite(EntryType::kDelete);
       context_.counts->expired++;
@@ -100,12 +110,15 @@ class CompactedValues final : public InternalIterator {
   void AskFilter(std::string_view key) {
     const std::string_view stored = input_->value();
     const bool has_time = Type(key) == EntryType::kPutWithTime;
+    // Too short to end with a time: as in IsExpired.
     if (has_time && !HasWriteTime(stored)) return;
     CompactionFilter::Entry entry;
     entry.key = UserKey(key);
     entry.value = has_time ? WithoutWriteTime(stored) : stored;
     entry.column_family = rules_.column_family;
     entry.level = rules_.output_level;
+    // A checker of this iterator's own: each wants to be asked for ascending keys, and the
+    // compaction iterator asks one for the entries that it keeps.
     entry.is_last_level = context_.is_last_level && context_.is_last_level(entry.key);
     new_value_.clear();
     auto decision = CompactionFilter::Decision::kKeep;
@@ -127,12 +140,14 @@ class CompactedValues final : public InternalIterator {
       case CompactionFilter::Decision::kChangeValue:
         break;
     }
+    // The limit of every write holds for what comes in this way, too.
     if (new_value_.size() > kMaxValueBytes) {
       status_ = absl::InvalidArgumentError(
           absl::StrCat("the compaction filter made a value of ", new_value_.size(),
                        " bytes, which is over the limit of ", kMaxValueBytes, " bytes"));
       return;
     }
+    // A value that is changed keeps the time of its write: a filter does not make data younger.
     if (has_time) AppendWriteTime(&new_value_, WriteTime(stored));
     Rewrite(Type(key));
     value_.swap(new_value_);
@@ -141,6 +156,8 @@ class CompactedValues final : public InternalIterator {
 
   // The present entry, with this type and no value.
   void Rewrite(EntryType type) {
+    // The sequence number stays, so that snapshots and range tombstones judge the entry as they did
+    // before. Another type moves it nowhere: no other entry has its key and number.
     const std::string_view stored = input_->key();
     key_.assign(stored);
     EncodeFixed64(key_.data() + key_.size() - kTrailerBytes, PackTrailer(Sequence(stored), type));
@@ -149,6 +166,7 @@ class CompactedValues final : public InternalIterator {
   }
 
   const std::unique_ptr<InternalIterator> input_;
+  // Of the job's options, which outlive every part of it.
   const CompactedValueRules& rules_;
   const CompactedValuesContext context_;
   std::string last_key_;  // user key of the entry before

@@ -89,6 +89,8 @@ void Compaction::DeleteInputs(FamilyEdit* edit) const {
   }
 }
 
+// Only the level changes: BuildVersion takes the open file over, with its reader, its cached blocks
+// and its flags.
 void Compaction::MoveInputs(FamilyEdit* edit) const {
   for (const auto& files : inputs) {
     for (const auto& file : files) edit->added.push_back({output_level, file->metadata()});
@@ -126,6 +128,9 @@ bool BottommostLevelChecker::operator()(std::string_view user_key) {
   return true;
 }
 
+// For LOG and for errors:
+//
+//   level 0 is full: level 0 [12 9] level 5 [7] -> level 5
 std::string Compaction::DebugString() const {
   std::string out = absl::StrCat(reason, ":");
   for (int level = 0; level < kNumLevels; level++) {

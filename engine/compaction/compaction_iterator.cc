@@ -38,6 +38,7 @@ size_t CompactionIterator::Stripe(SequenceNumber sequence) const {
 }
 
 void CompactionIterator::PassBounds(std::string_view user_key) {
+  // One comparison for each key, and one for each bound of a whole walk.
   while (num_bounds_ <= tombstones_->num_fragments() &&
          comparator_.CompareUserKeys(tombstones_->bound(num_bounds_), user_key) <= 0) {
     num_bounds_++;
@@ -47,6 +48,8 @@ void CompactionIterator::PassBounds(std::string_view user_key) {
 bool CompactionIterator::IsRangeDeleted(SequenceNumber sequence) const {
   if (tombstones_ == nullptr) [[likely]]
     return false;
+  // The key lies in the fragment between the bounds num_bounds_ - 1 and num_bounds_; before the
+  // first bound and behind the last there is none.
   if (num_bounds_ == 0 || num_bounds_ > tombstones_->num_fragments()) return false;
   const SequenceNumber newest_of_stripe =
       last_stripe_ == snapshots_.size() ? kMaxSequenceNumber : snapshots_[last_stripe_];
@@ -55,6 +58,7 @@ bool CompactionIterator::IsRangeDeleted(SequenceNumber sequence) const {
 
 bool CompactionIterator::IsCovered() const {
   if (tombstones_ == nullptr || num_bounds_ == 0) return false;
+  // Tombstones of any stripe count: the number 0 would put the entry below every one of them.
   return num_bounds_ <= tombstones_->num_fragments() &&
          tombstones_->NewestIn(num_bounds_ - 1, kMaxSequenceNumber) != 0;
 }
@@ -137,6 +141,8 @@ void CompactionIterator::FindNext() {
     }
     const std::string_view internal_key = input_->key();
     if (IsPastEnd(UserKey(internal_key))) return;
+    // Once for each entry, pauses or not: the sum of all parts is compared with the manifest's
+    // count.
     num_seen_++;
     if (!IsKnown(internal_key)) return;
     if (!IsHidden(internal_key)) {
@@ -194,6 +200,7 @@ void CompactionIterator::ShowChain() {
   } else if (absl::Status merged = chain_.MergeWhole(); !merged.ok()) {
     if (num_merge_failures_++ == 0) merge_failure_ = std::move(merged);
   }
+  // All but the one entry that stands for them; where the operator refused, none.
   num_dropped_ += read - chain_.size();
   in_chain_ = true;
   Show(chain_.key());

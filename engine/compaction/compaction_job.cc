@@ -69,12 +69,15 @@ std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
   return NewMergingIterator(comparator, std::move(children));
 }
 
+// Between the merge and the decision what to keep: a value that has become a deletion is then
+// treated as every deletion is.
 std::unique_ptr<InternalIterator> ApplyValueRules(std::unique_ptr<InternalIterator> input,
                                                   const Compaction& compaction,
                                                   const CompactionJobOptions& options,
                                                   PartJob* part) {
   CompactedValuesContext context;
   context.comparator = compaction.version->comparator();
+  // The newest one suffices: a value that is newer than that is seen by no snapshot at all.
   if (!options.snapshots.empty()) context.newest_snapshot = options.snapshots.back();
   if (!options.keep_for_older) context.is_last_level = BottommostLevelChecker(compaction);
   if (part->range.end.has_value()) context.end_user_key = &*part->range.end;
@@ -96,10 +99,13 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   if (options.values.any()) [[unlikely]]
     input = ApplyValueRules(std::move(input), compaction, options, part);
   if (part->range.begin.has_value()) {
+    // In front of all versions of the key: a part has them all.
     input->Seek(MakeInternalKey(*part->range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
   } else {
     input->SeekToFirst();
   }
+  // Both stay empty where older entries may come in behind: then no tombstone goes, and no sequence
+  // number becomes 0.
   std::function<bool(std::string_view)> is_oldest;
   RangeTombstoneMerge::IsLastLevelFor is_oldest_of;
   if (!options.keep_for_older) {
@@ -108,6 +114,8 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
       return IsBottommostFor(compaction, begin, end);
     };
   }
+  // Each part indexes the tombstones of all inputs, since one may reach over several parts; what it
+  // writes of them Kept() cuts to its own range.
   RangeTombstoneMerge tombstones(comparator);
   for (const auto& files : compaction.inputs) {
     for (const auto& file : files) {
@@ -122,6 +130,8 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
       options.output, comparator, &entries,
       tombstones.Kept(options.snapshots, is_oldest_of, part->range.begin, part->range.end),
       &part->output);
+  // Whatever the status: what has been read and what the operator refused is counted of a part that
+  // failed, too.
   part->output.num_merge_failures = entries.num_merge_failures();
   part->output.merge_failure = entries.merge_failure();
   part->bytes_read = counters.bytes_read.value();
@@ -149,7 +159,10 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
   const size_t readahead_bytes = ReadaheadOfOne(compaction, options.readahead_bytes, parts.size());
   // The parts share nothing but the options: each has its own iterators, table output and result.
   std::vector<std::thread> threads(parts.size());
+  // The first part is done on this thread, which would only wait otherwise.
   size_t started = 1;
+  // A callback on another thread that calls the database is to be refused as it would be on this
+  // one.
   const OngoingCall* const call = OngoingCall::Innermost();
   while (started < parts.size() && StartThread(&threads[started], [&, part = &parts[started]] {
                                      const OngoingCall same_call(call);
@@ -163,6 +176,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     RunPart(compaction, options, readahead_bytes, &parts[i]);
   }
   for (std::thread& thread : threads) {
+    // Before any result is read: the join is what publishes a part's results to this thread.
     if (thread.joinable()) thread.join();
   }
 
@@ -192,6 +206,8 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
         absl::StrCat("compaction (", compaction.DebugString(), ") read ", result->entries_seen,
                      " entries, but its input files hold ", compaction.input_entries()));
   }
+  // Those of parts that succeeded as well: no manifest names any of them, and a new try writes all
+  // anew.
   if (!status.ok()) RemoveOutputs(options.output.store, result->output.files);
   return status;
 }

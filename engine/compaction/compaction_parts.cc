@@ -43,6 +43,7 @@ std::vector<SstableAnchor> AnchorsOf(const Compaction& compaction) {
 std::vector<CompactionPart> SplitIntoParts(const Compaction& compaction, int most,
                                            uint64_t least_bytes) {
   std::vector<CompactionPart> parts(1);
+  // By rounding down no part is smaller than `least_bytes` on average.
   const uint64_t wanted =
       std::min<uint64_t>(static_cast<uint64_t>(std::max(most, 1)),
                          compaction.input_bytes() / std::max<uint64_t>(least_bytes, 1));
@@ -56,6 +57,7 @@ std::vector<CompactionPart> SplitIntoParts(const Compaction& compaction, int mos
     bytes += anchor.bytes;
     // What follows the last anchor is nothing, and would be an empty part.
     if (parts.size() == wanted || bytes == total) break;
+    // Part i ends with the first anchor up to which i / wanted of all bytes lie.
     if (bytes < total * parts.size() / wanted) continue;
     // Two boundaries at one key would have an empty part between them.
     const std::optional<std::string>& begin = parts.back().begin;

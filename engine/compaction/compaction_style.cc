@@ -23,6 +23,8 @@ std::string CompactionStyle::ToString() const {
     case Kind::kFifo:
       break;
   }
+  // In bytes, whatever unit it was given in: ParseCompactionStyle reads exactly this number back,
+  // which a manifest may have recorded.
   return absl::StrCat(ToAbsl(kFifoPrefix), fifo_bytes);
 }
 

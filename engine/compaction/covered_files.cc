@@ -21,15 +21,21 @@ bool Covers(std::span<const RangeTombstoneIndex* const> run, const UserKeyRange&
             const Cover& cover) {
   if (run.empty()) return false;
   const InternalKeyComparator& comparator = run.front()->comparator();
+  // The first that reaches beyond the beginning of the range.
   auto index = std::partition_point(run.begin(), run.end(), [&](const auto* candidate) {
     return comparator.CompareUserKeys(candidate->last_bound(), range.smallest) <= 0;
   });
   std::string_view key = range.smallest;
+  // Invariant: all that lies in the range before `key` is covered.
   for (; index != run.end(); ++index) {
     const size_t bounds = (*index)->NumBoundsUpTo(key);
+    // A gap: this index begins behind what the one before it covers.
     if (bounds == 0) return false;
     for (size_t fragment = bounds - 1; fragment < (*index)->num_fragments(); fragment++) {
+      // A tombstone that some snapshot does not see cannot be counted on, however new it is: it is
+      // looked for among those that all of them see.
       if ((*index)->NewestIn(fragment, cover.at_most) <= cover.above) return false;
+      // Exclusive: a largest key equal to it is covered only if that is exclusive, too.
       key = (*index)->bound(fragment + 1);
       const int order = comparator.CompareUserKeys(range.largest, key);
       if (order < 0 || (order == 0 && range.excludes_largest)) return true;
@@ -46,7 +52,10 @@ class CoveredFiles {
 
   void Visit(const Version& version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     for (const auto& file : version.files(0)) {
+      // Asked before its own tombstones join those that may cover it: they are no newer than what
+      // it holds.
       Take(file, 0);
+      // A run for each file: those of level 0 overlap, and are in no order of keys.
       if (file->range_tombstones() != nullptr) newer_.push_back({file->range_tombstones()});
     }
     for (int level = 1; level < kNumLevels; level++) {
@@ -65,6 +74,7 @@ class CoveredFiles {
     // One that could not be opened is left for Verify to name.
     if (newer_.empty() || !IsIdle(*file) || file->reader() == nullptr) return;
     const FileMetadata& metadata = file->metadata();
+    // Snapshots before the file's smallest number see nothing of it.
     const auto oldest_reader =
         std::lower_bound(snapshots_.begin(), snapshots_.end(), metadata.smallest_sequence);
     const Cover cover = {metadata.largest_sequence,
@@ -73,6 +83,7 @@ class CoveredFiles {
       return Covers(run, file->range(), cover);
     });
     if (!is_covered) return;
+    // Nothing is written: the output level only tells LOG and listeners where files went from.
     compaction_->inputs[static_cast<size_t>(level)].push_back(file);
     compaction_->output_level = level;
   }
@@ -107,6 +118,8 @@ uint64_t CoveredBytesBelow(const Version& version, int level, const SstableFile&
   int stretches = 0;
   for (size_t begin = 0; begin < tombstones->num_fragments() && stretches < kMostStretches;) {
     size_t end = begin;
+    // Any tombstone counts, whatever snapshots still see beside it: this is an estimate for who
+    // picks.
     while (end < tombstones->num_fragments() &&
            tombstones->NewestIn(end, kMaxSequenceNumber) != 0) {
       end++;
@@ -123,6 +136,8 @@ uint64_t CoveredBytesBelow(const Version& version, int level, const SstableFile&
             comparator.CompareUserKeys(stretch.smallest, older->smallest_user_key()) <= 0 &&
             older->EndsBefore(stretch.largest, comparator);
         const uint64_t all = older->metadata().file_bytes;
+        // The whole of a file, though entries newer than the tombstone may be in it: files below
+        // are older as a rule.
         bytes += is_inside ? all : all / 2;
       }
     }

@@ -40,6 +40,8 @@ bool EverythingOlderInLevelZeroIsChosen(const Version& version, size_t index,
 // The newest says it of all: older ones have expired before it.
 bool IsWhollyExpired(const FileMetadata& file, const ExpiryMoment& moment) {
   const WriteTimes& times = file.write_times;
+  // Values and operands without a time never expire. Deletions have none and need none: what they
+  // hide is older, and goes at the same time.
   const bool all_have_times = times.num_entries + file.num_deletions == file.num_entries;
   return times.num_entries > 0 && all_have_times && moment.HasExpired(times.newest);
 }
@@ -47,6 +49,7 @@ bool IsWhollyExpired(const FileMetadata& file, const ExpiryMoment& moment) {
 bool IsDueForExpiry(const FileMetadata& file, const ExpiryMoment& moment) {
   const WriteTimes& times = file.write_times;
   if (times.num_entries == 0) return false;
+  // It could not be dropped whole, or it would have been: that is tried first.
   if (moment.HasExpired(times.newest)) return true;
   const uint64_t span = times.newest - times.oldest;
   return span > moment.ttl_micros / kSpanWorthRewriting &&
@@ -71,6 +74,7 @@ std::unique_ptr<Compaction> PickFilesToDrop(const std::shared_ptr<const Version>
         continue;
       }
       chosen.insert(&file);
+      // In front, since the level is walked from its end: inputs have the level's order.
       inputs.insert(inputs.begin(), files[i]);
       compaction->output_level = level;
     }
@@ -90,6 +94,9 @@ std::unique_ptr<Compaction> PickFileToRewrite(const std::shared_ptr<const Versio
       if (!IsIdle(*file) || !IsDueForExpiry(file->metadata(), moment)) continue;
       auto compaction = std::make_unique<Compaction>();
       compaction->version = version;
+      // Into its own level: outputs lie within the range that the file had, so that no neighbour
+      // need be an input. In level 0, where the newest entry of a file always stays, it keeps its
+      // place by age.
       compaction->inputs[static_cast<size_t>(level)] = {file};
       compaction->output_level = level;
       compaction->reason = kExpiredReason;

@@ -33,6 +33,7 @@ Version::Files OldestFirst(const Version& version) {
   return oldest;
 }
 
+// Linear in the number of files; level 0 is what is left when no other level has it.
 int LevelOf(const Version& version, const std::shared_ptr<SstableFile>& file) {
   for (int level = kNumLevels - 1; level > 0; level--) {
     const Version::Files& files = version.files(level);
@@ -53,6 +54,8 @@ std::unique_ptr<Compaction> FindFilesToDrop(const std::shared_ptr<const Version>
   const Version::Files files = OldestFirst(*version);
   // In order, or older versions would come to light: what is busy makes the rest wait. Damage does
   // not, which nobody reads.
+  // The newest file stays even where it is over the limit by itself, or one large flush would leave
+  // nothing at all.
   for (size_t i = 0; i + 1 < files.size() && bytes > most_bytes; i++) {
     if (files[i]->being_compacted) break;
     compaction->output_level = LevelOf(*version, files[i]);
@@ -73,6 +76,7 @@ LevelScores ComputeFifoScores(const Version& version, const ColumnFamilyOptions&
   // Exactly at the limit nothing has to go.
   scores.score[0] = std::max(full > 1 ? full : 0.0,
                              static_cast<double>(idle) / options.level0_compaction_trigger);
+  // Level 0 stands for all levels here; no other has a score.
   scores.FindMostUrgent(1);
   return scores;
 }
@@ -80,6 +84,7 @@ LevelScores ComputeFifoScores(const Version& version, const ColumnFamilyOptions&
 std::unique_ptr<Compaction> FindFifo(const std::shared_ptr<const Version>& version,
                                      const ColumnFamilyOptions& options) {
   const uint64_t most_bytes = options.compaction.fifo_bytes;
+  // First: what is about to be dropped is not merged before that.
   if (auto drop = FindFilesToDrop(version, most_bytes)) return drop;
   return CompactionPicker::PickWithinLevelZero(version, options);
 }

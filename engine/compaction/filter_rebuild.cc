@@ -28,6 +28,7 @@ class KeyScan {
 
   absl::Status Run() {
     SstableReadOptions read;
+    // Each block is read once: it must not push out those that look-ups use.
     read.fill_cache = false;
     read.readahead_bytes = options_.readahead_bytes;
     read.counters = &counters_;
@@ -37,6 +38,8 @@ class KeyScan {
     for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next()) {
       if (entries % kEntriesBetweenPauses == 0) WINNOW_RETURN_IF_ERROR(Pause());
       const std::string_view user_key = UserKey(iterator.key());
+      // By bytes, as the builder compares: under a comparator for which other bytes can be equal a
+      // key may be added twice, but none is missed.
       if (entries == 0 || user_key != last_user_key) {
         Add(user_key, CommonPrefix(user_key, last_user_key));
         last_user_key.assign(user_key);
@@ -45,6 +48,7 @@ class KeyScan {
     }
     WINNOW_RETURN_IF_ERROR(iterator.status());
     result_->bytes_read = counters_.bytes_read.value();
+    // The last pause pays for what was read since the one before it.
     if (entries == table_.metadata().num_entries) return Pause();
     return CorruptionError(table_.reader()->path(),
                            absl::StrCat("holds ", entries, " entries, the manifest says ",
@@ -54,6 +58,8 @@ class KeyScan {
  private:
   void Add(std::string_view user_key, size_t shared) {
     filter::FilterKeyExtractor::Hashes hashes;
+    // Parts of the key that lie within what it shares with the key before it have been added with
+    // that one.
     const size_t count = options_.key.NewHashes(user_key, shared, options_.hash_seed, &hashes);
     for (size_t i = 0; i < count; i++) builder_->Add(hashes[i]);
   }
@@ -63,6 +69,8 @@ class KeyScan {
     if (options_.must_give_way != nullptr && options_.must_give_way()) {
       return absl::CancelledError("other work is more urgent");
     }
+    // Paid after the fact, unlike writes: how much a step of the iterator will read is not known
+    // before.
     const uint64_t read = counters_.bytes_read.value();
     if (options_.paced.limiter != nullptr && read > paid_) {
       result_->waited += options_.paced.limiter->Request(read - paid_, options_.paced.priority,
@@ -94,6 +102,7 @@ absl::Status Write(const FilterRebuildOptions& options, const SstableStore& stor
     file = NewPacedFile(std::move(file), options.paced, &result->waited);
   }
   WINNOW_RETURN_IF_ERROR(WriteFilterFile(built, &header, file.get()));
+  // Drawn and filled in by WriteFilterFile.
   result->file.file_id = header.file_id;
   result->file.file_bytes = header.file_bytes;
   result->bytes_written = header.file_bytes;
@@ -119,6 +128,7 @@ absl::StatusOr<FilterRebuildResult> RebuildFilter(const FilterRebuildOptions& op
     WINNOW_RETURN_IF_ERROR(KeyScan(options, table, builder.get(), &result).Run());
   }
   const std::string path = FilterFileName(store.directory, number);
+  // Before this there is no file, and an error has nothing to remove.
   const absl::Status written = Write(options, store, table, builder->Finish(), path, &result);
   if (written.ok()) return result;
   store.file_system->Remove(path).IgnoreError();

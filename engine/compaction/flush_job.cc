@@ -12,6 +12,8 @@ namespace winnow {
 
 namespace {
 
+// All memtables as one sorted run. In which order they are merged does not matter: no two entries
+// have both the same key and the same sequence number.
 absl::Status WriteEntries(std::span<const Memtable* const> memtables,
                           const FlushJobOptions& options, SstableOutputResult* result) {
   const InternalKeyComparator& comparator = memtables.front()->comparator();
@@ -20,8 +22,10 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
   uint64_t num_entries = 0;
   for (const Memtable* memtable : memtables) {
     children.push_back(memtable->NewIterator());
+    // Range deletions are among a memtable's entries, but its iterator does not show them.
     num_entries += memtable->num_entries() - memtable->num_range_deletions();
     if (memtable->has_range_deletions()) {
+      // Their bytes stay the memtable's, which outlives the call.
       memtable->range_tombstones().Shared()->AppendTo(tombstones.tombstones());
     }
   }
@@ -36,6 +40,8 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
       tombstones.Kept(options.snapshots, nullptr, std::nullopt, std::nullopt), result);
   result->num_merge_failures += entries.num_merge_failures();
   result->merge_failure.Update(entries.merge_failure());
+  // As RunCompaction's check, and for the same reason: once the flush is installed its logs are
+  // removed, and what was not met would be gone for good.
   if (status.ok() && entries.num_seen() != num_entries) {
     status = absl::InternalError(
         absl::StrCat("flush saw ", entries.num_seen(), " of ", num_entries, " entries"));

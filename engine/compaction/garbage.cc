@@ -26,10 +26,13 @@ bool HidesMuchBelow(const Version& version, const GarbagePath& path, const Sstab
     return false;
   const uint64_t merged_bytes = file.metadata().file_bytes + BytesBelow(version, path, file);
   const uint64_t covered_bytes = CoveredBytesBelow(version, path.level, file);
+  // Something must be hidden at all: a quarter of a few bytes is rounded down to 0.
   return covered_bytes > 0 && covered_bytes >= merged_bytes / kLeastCoveredPart;
 }
 
 bool ReadersPassed(const SstableFile& file) {
+  // What iterators passed in the file's range need not lie in it: without deletions it would come
+  // out as it went in.
   const FileMetadata& metadata = file.metadata();
   return file.garbage_met() && metadata.num_deletions + metadata.num_range_deletions > 0;
 }
@@ -44,6 +47,7 @@ std::optional<GarbagePath> PathOfGarbage(const Version& version, const ColumnFam
   if (!has_tiers) return path;
   path.most_times_larger = options.level_size_multiplier;
   const int last = LastCompactedLevel(options);
+  // Empty levels are on nobody's way: a tier is merged with the next run, wherever that lies.
   while (path.below <= last && version.num_files(path.below) == 0) path.below++;
   if (path.below > last) return std::nullopt;
   return path;
@@ -53,6 +57,7 @@ std::optional<GarbagePath> PathOfGarbage(const Version& version, const ColumnFam
 // nobody asks: there is no way round in a circle.
 bool HasGarbage(const Version& version, const GarbagePath& path, const SstableFile& file) {
   const FileMetadata& metadata = file.metadata();
+  // By rising cost: a flag, then counts, then the files below.
   if (ReadersPassed(file)) return true;
   if (metadata.num_deletions >= kFewestDeletions &&
       metadata.num_deletions >= metadata.num_entries / 2 &&
@@ -72,6 +77,8 @@ bool LevelZeroHasGarbage(const Version& version) {
 
 int LevelWithGarbage(const Version& version, const ColumnFamilyOptions& options, bool has_tiers) {
   if (LevelZeroHasGarbage(version)) return 0;
+  // Linear in the number of files while none has garbage; files with range deletions cost a look at
+  // those that they overlap.
   for (int level = 1; level < LastCompactedLevel(options); level++) {
     if (version.num_files(level) == 0) continue;
     const std::optional<GarbagePath> path = PathOfGarbage(version, options, has_tiers, level);

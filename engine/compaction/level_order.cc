@@ -16,6 +16,7 @@ double BytesOfAnEntry(const Version::Files& files) {
     bytes += file->metadata().file_bytes;
     entries += file->metadata().num_entries;
   }
+  // In a level without entries a deletion finds nothing to drop.
   return entries == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(entries);
 }
 
@@ -35,6 +36,8 @@ std::vector<double> OverlapRatios(const Version& version, int level) {
            below[first]->EndsBefore(file->smallest_user_key(), comparator)) {
       first++;
     }
+    // `first` stays where it is: the next file may overlap the same one. Neighbours have at most
+    // one file below in common, so that all in all the pass is linear.
     uint64_t overlapped = 0;
     for (size_t i = first;
          i < below.size() && !file->EndsBefore(below[i]->smallest_user_key(), comparator); i++) {
@@ -63,6 +66,8 @@ size_t LevelOrder::NextInTurn(const Version& version, int level) const {
 // idle.
 void LevelOrder::Refresh(const std::shared_ptr<const Version>& version, int level) {
   // By owner, which no later version can have.
+  // An address could be that of a version that is gone; the owner lives as long as the weak
+  // pointer.
   if (!version_.owner_before(version) && !version.owner_before(version_)) return;
   const Version::Files& files = version->files(level);
   const std::vector<double> ratios = OverlapRatios(*version, level);
@@ -73,6 +78,7 @@ void LevelOrder::Refresh(const std::shared_ptr<const Version>& version, int leve
   std::rotate(order.begin(), order.begin() + start, order.end());
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return ratios[a] < ratios[b]; });
+  // Numbers of files that have left are forgotten: no file has them again.
   std::set<uint64_t> still_there;
   for (const auto& file : files) {
     if (picked_.contains(file->number())) still_there.insert(file->number());
@@ -95,6 +101,7 @@ void LevelOrder::Offer(const std::shared_ptr<const Version>& version, int level,
     return;
   }
   Refresh(version, level);
+  // Files whose compaction came to nothing come after all others, in the same order.
   for (const bool were_picked : {false, true}) {
     for (const uint32_t index : by_overlap_) {
       const auto& file = files[index];
@@ -105,6 +112,7 @@ void LevelOrder::Offer(const std::shared_ptr<const Version>& version, int level,
 
 void LevelOrder::Picked(const SstableFile& file) {
   picked_.insert(file.number());
+  // A copy: the file, and its key, will be gone by the next turn.
   if (is_turn()) last_in_turn_ = file.largest_user_key();
   num_picks_++;
 }

@@ -17,6 +17,7 @@ void OperandChain::Start(std::string_view user_key) {
 }
 
 void OperandChain::Add(std::string_view internal_key, std::string_view value) {
+  // Copied: the input moves on while the chain grows.
   entries_.push_back({std::string(internal_key), std::string(value)});
   bytes_ += sizeof(Entry) + internal_key.size() + value.size();
 }
@@ -24,6 +25,7 @@ void OperandChain::Add(std::string_view internal_key, std::string_view value) {
 std::vector<std::string_view> OperandChain::OldestFirst(size_t count) const {
   std::vector<std::string_view> operands;
   operands.reserve(count);
+  // Operators see operands in the order of their writes.
   for (size_t i = count; i > 0; i--) operands.push_back(entries_[i - 1].value);
   return operands;
 }
@@ -42,6 +44,7 @@ absl::Status OperandChain::MergeWhole() {
   size_t num_operands = entries_.size();
   std::optional<std::string_view> existing;
   const EntryType oldest = Type(entries_.back().internal_key);
+  // The chain ended at this entry. A deletion is no value to merge with, and no operand either.
   if (oldest != EntryType::kMerge) num_operands--;
   if (oldest == EntryType::kPut) existing = entries_.back().value;
   // From before there were operands: nothing that has some expires.
@@ -51,6 +54,7 @@ absl::Status OperandChain::MergeWhole() {
     }
     existing = WithoutWriteTime(entries_.back().value);
   }
+  // Replaced at the end only: where the operator refuses, the entries are as they were.
   std::string merged;
   WINNOW_RETURN_IF_ERROR(
       MergeOperands(*operator_, user_key_, existing, OldestFirst(num_operands), &merged));
@@ -59,6 +63,7 @@ absl::Status OperandChain::MergeWhole() {
 }
 
 void OperandChain::Combine() {
+  // One operand is what it would become.
   if (entries_.size() < 2) return;
   std::string combined;
   if (!CombineOperands(*operator_, user_key_, OldestFirst(entries_.size()), &combined)) return;

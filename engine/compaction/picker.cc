@@ -56,6 +56,7 @@ Version::Files LevelZeroAroundDamage(const Version& version, int base_level)
   for (size_t i = files.size(); i-- > 0;) {  // the oldest first
     const auto& file = files[i];
     size_t gap = 0;
+    // Linear, for obstacles are few: files in quarantine.
     while (gap < obstacles.size() &&
            obstacles[gap]->EndsBefore(file->smallest_user_key(), comparator)) {
       gap++;
@@ -93,6 +94,7 @@ std::unique_ptr<Compaction> FindSequential(const std::shared_ptr<const Version>&
     if (!run.empty() && !is_small) break;
     run.insert(run.begin(), file);  // the newest first, as level 0 is
     const UserKeyRange range = RangeOf(run, version->comparator());
+    // By the range of the whole run, over which its output may reach, not of the file alone.
     if (!version->Overlapping(base_level, range).empty()) {
       run.erase(run.begin());
       break;
@@ -307,6 +309,7 @@ std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const V
     // Below level 0 one file goes down, and the level after it is the output.
     if (compaction->output_level != static_cast<int>(level) + 1) continue;
     if (compaction->inputs[level].empty()) break;
+    // That of a file which went for its deletions, too: it need not go again in its turn.
     orders_[static_cast<int>(level)].Picked(*compaction->inputs[level][0]);
   }
   return compaction;

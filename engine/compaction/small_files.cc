@@ -35,10 +35,13 @@ void JoinSmallNeighbours(const ColumnFamilyOptions& options, Compaction* compact
     return !EndsBefore(range, file->smallest_user_key(), comparator);
   });
   uint64_t bytes = compaction->input_bytes();
+  // Enough for one full file more: what is left of a pile is for later compactions.
   uint64_t bytes_left = options.target_file_bytes;
   size_t files_left = kMostJoined;
   const auto joins = [&](const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     const uint64_t file_bytes = file.metadata().file_bytes;
+    // A file that cannot be opened would make the whole compaction fail, for which it is not
+    // needed.
     if (!IsIdle(file) || file.reader() == nullptr || !IsSmall(file, options)) return false;
     if (files_left == 0 || file_bytes > bytes_left || file_bytes / kMostTimes > bytes) return false;
     bytes += file_bytes;
@@ -46,6 +49,9 @@ void JoinSmallNeighbours(const ColumnFamilyOptions& options, Compaction* compact
     files_left--;
     return true;
   };
+  // On each side up to the first that does not join: to pass over one would leave a file in the
+  // middle of the output's range. Both sides by turns, since each file that joins makes larger ones
+  // worth joining.
   for (bool joined = true; joined;) {
     joined = false;
     if (begin != files.begin() && joins(**std::prev(begin))) {

@@ -46,6 +46,7 @@ class TableEnds {
       index_++;
     }
     in_table_ = true;
+    // At once, whatever its size, before the next user key.
     if (overlap_bytes_ > limit_bytes_) return 0;
     if (!at_border) return target_bytes_;
     const uint64_t percent = std::min(
@@ -161,6 +162,8 @@ class TombstoneFeed {
       }
       if (comparator_.CompareUserKeys(begin, *end) < 0) {
         builder->AddRangeTombstones(begin, *end, fragment.sequences);
+        // The table that is begun next takes the rest: one is, at this very key, whenever a table
+        // ends before a key.
         cut_ = std::string(*end);
         is_cut_ = true;
       }
@@ -223,6 +226,8 @@ class SstableRun {
       const int order =
           user_key == nullptr ? -1 : comparator_.CompareUserKeys(next->begin, *user_key);
       if (order > 0) return absl::OkStatus();
+      // Without this, tombstones with no entries between them would all come into one table, of any
+      // size.
       if (order < 0 && table_.is_open() && bytes() >= target_bytes_) {
         WINNOW_RETURN_IF_ERROR(EndTable(&next->begin));
       }
@@ -278,6 +283,7 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
 
 void RemoveOutputs(const SstableStore& store, const std::vector<FileMetadata>& files) {
   for (const FileMetadata& file : files) {
+    // Some may not exist: a number is listed before its file is created.
     store.file_system->Remove(SstableFileName(store.directory, file.number)).IgnoreError();
   }
 }

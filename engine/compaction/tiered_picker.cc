@@ -70,6 +70,8 @@ std::unique_ptr<Compaction> MoveOfRun(const std::shared_ptr<const Version>& vers
   compaction->output_level = to;
   compaction->reason = kRunOverEmptyLevel;
   compaction->inputs[static_cast<size_t>(from)] = version->files(from);
+  // Where the files had better be written anew, for another compression, say, it is a merge of this
+  // run alone.
   compaction->is_trivial_move = CanMoveTogether(*compaction, options);
   return compaction;
 }
@@ -82,6 +84,7 @@ std::unique_ptr<Compaction> FindRunOverEmptyLevel(const std::shared_ptr<const Ve
     if (version->num_files(to) > 0) continue;
     int from = to - 1;
     while (from >= 1 && version->num_files(from) == 0) from--;
+    // What lies above a busy run must not pass it.
     if (from < 1 || !AllIdleIn(*version, from)) return nullptr;
     return MoveOfRun(version, options, from, to);
   }
@@ -93,6 +96,7 @@ std::unique_ptr<Compaction> FindRunOverEmptyLevel(const std::shared_ptr<const Ve
 bool HasTiers(const Version& version, const ColumnFamilyOptions& options) {
   if (!IsLazy(options) && options.compaction.kind != CompactionStyle::Kind::kTiered) return false;
   for (int level = 0; level <= LastCompactedLevel(options); level++) {
+    // Linear in the number of files at every pick, for a look at one flag of each.
     for (const auto& file : version.files(level)) {
       if (file->quarantined) return false;
     }
@@ -166,6 +170,8 @@ std::unique_ptr<Compaction> FindTierMerge(const std::shared_ptr<const Version>& 
 std::unique_ptr<Compaction> FindRunToDrain(const std::shared_ptr<const Version>& version,
                                            const ColumnFamilyOptions& options) {
   const int drained = LastCompactedLevel(options) - 1;
+  // A merge that writes there has its output anywhere in its range, and the run must not come
+  // between.
   if (version->num_files(drained) > 0 || LevelZeroGoesTo(*version, drained)) return nullptr;
   int from = drained - 1;
   while (from >= 1 && version->num_files(from) == 0) from--;

@@ -30,6 +30,8 @@ int TierToMergeInto(uint64_t newest_bytes, std::span<const uint64_t> level_bytes
     const uint64_t bytes = level_bytes[static_cast<size_t>(level) - 1];
     above -= bytes;
     if (bytes == 0) {
+      // Nothing lies between level 0 and this level: the new run goes down this far without being
+      // merged.
       if (above == newest_bytes) return level;
       continue;
     }

@@ -16,6 +16,7 @@ constexpr uint64_t kMaxMoveOverlapFiles = 10;
 
 Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
   if (options.compression_per_level.empty()) return options.compression;
+  // Deeper levels than the list has entries take its last.
   const size_t index =
       std::min(static_cast<size_t>(level), options.compression_per_level.size() - 1);
   return options.compression_per_level[index];
@@ -25,8 +26,11 @@ Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
 // as Pebble asks for, or are of ranges.
 bool HasManyDeletionsWithNothingBelow(const SstableFile& file, const Compaction& compaction) {
   const FileMetadata& metadata = file.metadata();
+  // One more than a tenth, rounded down: a file without deletions never has many.
   const bool has_many = metadata.num_deletions >= metadata.num_entries / 10 + 1;
   if (!has_many && metadata.num_range_deletions == 0) return false;
+  // From the output level on, where it would be merged with nothing: then a rewrite drops its
+  // deletions, as far as no snapshot needs them.
   for (int level = compaction.output_level; level < kNumLevels; level++) {
     if (!compaction.version->Overlapping(level, file.range()).empty()) return false;
   }
@@ -43,6 +47,7 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
   if (CompressionOf(options, from_level) != CompressionOf(options, compaction.output_level)) {
     return false;
   }
+  // Below the last level there is none to be rewritten with it later.
   if (compaction.output_level + 1 >= kNumLevels) return true;
   uint64_t bytes_below = 0;
   for (const auto& file :
@@ -69,6 +74,7 @@ bool CanMoveTogether(const Compaction& compaction, const ColumnFamilyOptions& op
   std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) {
     return comparator.CompareUserKeys(a->smallest_user_key(), b->smallest_user_key()) < 0;
   });
+  // In order of their first keys, only neighbours can be the first two to overlap.
   for (size_t i = 1; i < files.size(); i++) {
     if (!files[i - 1]->EndsBefore(files[i]->smallest_user_key(), comparator)) return false;
   }

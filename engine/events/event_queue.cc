@@ -37,6 +37,7 @@ absl::Status EventQueue::Start(InfoLogPlace place, const InfoLogLimits& limits) 
     return absl::OkStatus();
   }
   const absl::Status started = StartDelivery();
+  // Without a thread, what is added from now on is dropped.
   if (!started.ok()) Stop();
   return started;
 }
@@ -45,6 +46,7 @@ absl::Status EventQueue::EnsureThread() {
   {
     MutexLock lock(&mutex_);
     if (!idle_) return absl::OkStatus();
+    // Before the thread runs, so that events of the change that asked for it are not dropped.
     idle_ = false;
   }
   const absl::Status started = StartDelivery();
@@ -75,6 +77,7 @@ void EventQueue::SetLog(const InfoLogLimits& limits) {
   MutexLock lock(&mutex_);
   if (!running_) return;
   UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // By their place among the events that wait: those before it are written under the old limits.
     log_changes_.push_back({waiting_.size(), limits});
   });
   added_.Signal();
@@ -110,6 +113,7 @@ void EventQueue::Stop() {
     stopping_ = true;
     added_.Signal();
   }
+  // Without the lock, which the thread takes to end.
   if (thread_.joinable()) thread_.join();
 }
 
@@ -135,6 +139,8 @@ void EventQueue::Add(Event event) {
     num_lost_++;
     return;
   }
+  // Place is taken first, and the event moved in last: where there is no memory nothing is half
+  // done, and the count of losses is not lost itself.
   event.num_lost_before = std::exchange(num_lost_, 0);
   waiting_.back() = std::move(event);
   added_.Signal();
@@ -147,6 +153,8 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
     if (stopping_ || idle_ || corruptions_reported_.size() >= kMaxCorruptions) return;
     bool is_new = false;
     UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      // Each read of a damaged block meets the damage again: told once, it stays visible among
+      // other events.
       is_new = corruptions_reported_.emplace(status.message()).second;
     });
     if (!is_new) return;
@@ -170,11 +178,13 @@ void EventQueue::AddMergeFailures(std::string_view family, std::string_view call
     {
       MutexLock lock(&mutex_);
       if (stopping_ || idle_) return;
+      // By name, not by id: whoever reads the events knows families by name.
       MergeFailures& failures = merge_failures_[event.column_family];
       failures.count += count;
       const SteadyTime now = SteadyNow();
       if (now < failures.silent_until) return;
       failures.silent_until = now + kBetweenMergeFailures;
+      // Those that were only counted in the silent minute are told with the next event.
       event.num_inputs = std::exchange(failures.count, 0);
     }
     Add(std::move(event));
@@ -194,6 +204,7 @@ void EventQueue::NotifyAll() {
         return !waiting_.empty() || !log_changes_.empty();
       };
       if (!is_due()) delivered_.SignalAll();
+      // Stop wakes it, too. What waits then is still delivered: it ends only when nothing is due.
       while (!is_due() && !stopping_) added_.Wait(&mutex_);
       if (!is_due()) break;
       // Everything at once: the log is flushed once for all of it, and Add meets an empty queue
@@ -204,6 +215,8 @@ void EventQueue::NotifyAll() {
     }
     auto change = log_changes.begin();
     for (size_t i = 0; i <= events.size(); i++) {
+      // Each change in its place among the events. They are in order, since places only grow while
+      // nothing is taken out.
       for (; change != log_changes.end() && change->num_before == i; ++change) {
         UseLog(change->limits);
       }

@@ -30,6 +30,8 @@ std::string CompactionText(const Event& event) {
   return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }
 
+// A call refilters a whole family, the planner one file at a time: the path tells which of them it
+// was.
 std::string RefilterText(const Event& event) {
   if (event.path.empty()) {
     return absl::StrCat("refiltering of ", event.column_family, " with ", event.message);
@@ -38,6 +40,7 @@ std::string RefilterText(const Event& event) {
                       event.message, ", chosen by the planner,");
 }
 
+// As Outcome; the levels, in the message, stand for the files that another job would have written.
 std::string IngestOutcome(const Event& event) {
   const double seconds = std::chrono::duration<double>(event.duration).count();
   if (!event.status.ok()) {

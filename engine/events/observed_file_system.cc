@@ -13,6 +13,7 @@ ObservedFileSystem::ObservedFileSystem(FileSystem* base, std::string directory, 
 // temporary files, which say nothing about the database's content. The file has been made or
 // removed when the event is added; who adds it may hold locks, and EventQueue::Add allows that.
 void ObservedFileSystem::Notify(Event::Kind kind, const std::string& path) {
+  // With the slash at its end, so that a sibling whose name begins alike is another directory.
   if (!path.starts_with(directory_)) return;
   FileType type;
   uint64_t number;

@@ -22,6 +22,7 @@ std::string Join(std::string_view directory, const std::string& name) {
 // zeros are accepted since names are written with them.
 bool ParseNumber(std::string_view text, uint64_t* number) {
   if (text.empty()) return false;
+  // Numbers of more than 64 bits are an error here, those over the limit refused below.
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   return error == std::errc() && end == text.data() + text.size() && *number < kFileNumberLimit;
 }
@@ -71,6 +72,7 @@ std::string OldStatisticsFileName(std::string_view directory) {
 
 // Exact: what is none of the store's names is left alone by opening, checkpoints and DB::Destroy.
 bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
+  // Names without a number have 0, which no numbered file has: the counter begins at 1.
   *number = 0;
   if (name == "LOCK") {
     *type = FileType::kLock;

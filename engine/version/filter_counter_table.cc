@@ -7,6 +7,7 @@ namespace winnow {
 // Release, for the reader that finds the table: its counters have been made.
 FilterCounters* FilterCounterTable::AtOther(size_t row, size_t kind) {
   std::atomic<uint8_t>& first = first_kinds_[row];
+  // One thread writes, the owner: load and store need be no exchange.
   if (first.load(std::memory_order_relaxed) == kNone) {
     first.store(static_cast<uint8_t>(kind), std::memory_order_relaxed);
     return &first_[row];
@@ -14,6 +15,7 @@ FilterCounters* FilterCounterTable::AtOther(size_t row, size_t kind) {
   Others* others = others_.load(std::memory_order_relaxed);
   if (others == nullptr) {
     others = new (std::nothrow) Others();
+    // Tried again with the next count: statistics fail no look-up.
     if (others == nullptr) return nullptr;
     others_.store(others, std::memory_order_release);
   }
@@ -24,6 +26,7 @@ FilterCounterTable::Ranges* FilterCounterTable::RangeFilters() {
   Ranges* ranges = ranges_.load(std::memory_order_relaxed);
   if (ranges == nullptr) {
     ranges = new (std::nothrow) Ranges();
+    // Null again where there was no memory.
     ranges_.store(ranges, std::memory_order_release);
   }
   return ranges;
@@ -31,6 +34,8 @@ FilterCounterTable::Ranges* FilterCounterTable::RangeFilters() {
 
 void FilterCounterTable::ForEach(
     absl::FunctionRef<void(int level, size_t kind, const FilterCounters& counters)> visit) const {
+  // The owner may count on meanwhile: each number is right for some moment, not all for the same
+  // one.
   const Others* const others = others_.load(std::memory_order_acquire);
   for (int level = 0; level < kNumLevels; level++) {
     const auto row = static_cast<size_t>(level);

@@ -11,6 +11,8 @@ namespace winnow {
 
 namespace {
 
+// More than a tree in good order has in a narrow range: one file for each level, and some of level
+// 0. Where there are more, the caller goes by an iterator.
 constexpr size_t kMaxCandidates = 16;
 
 struct Candidate {
@@ -29,6 +31,8 @@ Version::Files::const_iterator FirstEndingBehind(const Version::Files& files,
   });
 }
 
+// Two passes: the first finds the files and fetches the lines of their filters, the second asks and
+// reads. So the cache misses of all filters overlap, as in Version::Get.
 class Search {
  public:
   Search(const Version& version, std::string_view lower, std::string_view upper,
@@ -40,6 +44,7 @@ class Search {
     const InternalKeyComparator& comparator = version_.comparator();
     for (int level = 0; level < kNumLevels; level++) {
       const Version::Files& files = version_.files(level);
+      // Level 0 is in no order of keys, and is looked through whole.
       auto at = level == 0 ? files.begin() : FirstEndingBehind(files, lower_, comparator);
       for (; at != files.end(); ++at) {
         const SstableFile& file = **at;
@@ -68,6 +73,8 @@ class Search {
     candidate.file = &file;
     candidate.level = level;
     const SstableReader* const reader = file.reader();
+    // Under another order the keys between two bounds need not have the part in common that the
+    // filter knows.
     if (reader == nullptr || !reader->has_filter() || !version_.comparator().is_bytewise()) return;
     const bool is_as_before = asked_ != nullptr && asked_->hash_seed() == reader->hash_seed() &&
                               asked_->filter_key() == reader->filter_key();
@@ -75,6 +82,7 @@ class Search {
       question_ = reader->filter_key().QuestionOfRange(lower_, upper_, reader->hash_seed());
       asked_ = reader;
     }
+    // The bounds may have no such part in common: then the file is read without a question.
     candidate.has_question = question_.has_value();
     if (!candidate.has_question) return;
     candidate.question = *question_;
@@ -83,6 +91,7 @@ class Search {
 
   absl::Status Ask(const Candidate& candidate, FirstInRange* first) const {
     const SstableReader* const reader = candidate.file->reader();
+    // A file that is left out might hold the least entry, or what deletes it.
     if (reader == nullptr) return candidate.file->open_status();
     FilterCounters* const counters =
         context_.filter_counters == nullptr || !candidate.has_question
@@ -98,7 +107,10 @@ class Search {
       return absl::OkStatus();
     }
     SstableIterator iterator(*reader, context_.read_options);
+    // In front of all versions of `lower`: what stands there is the file's least entry of the
+    // range, whatever its sequence number.
     iterator.Seek(MakeInternalKey(lower_, kMaxSequenceNumber, kEntryTypeForSeek));
+    // Invalid with an OK status: the file ends before the range does.
     if (!iterator.Valid()) WINNOW_RETURN_IF_ERROR(iterator.status());
     const bool is_found = iterator.Valid() && version_.comparator().CompareUserKeys(
                                                   UserKey(iterator.key()), upper_) < 0;
@@ -109,6 +121,7 @@ class Search {
           .Increment();
     }
     if (!is_found) return absl::OkStatus();
+    // As internal keys: of one user key the newest version is the least.
     if (!first->is_found || version_.comparator().Compare(iterator.key(), first->key) < 0) {
       first->Take(iterator.key(), iterator.value());
     }

@@ -52,6 +52,8 @@ uint32_t MaskedCrc32c(std::string_view bytes) {
 bool BeginsWithForeignRecord(std::string_view block) {
   if (block.size() < kForeignRecordHeaderBytes) return false;
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(block[i]); };
+  // Bytes 0 to 3 are the checksum, 4 and 5 the length, 6 the type; the checksum covers all from the
+  // type on.
   const size_t payload_bytes = byte(4) | static_cast<size_t>(byte(5)) << 8;
   const uint32_t checksum = DecodeFixed32(block.data());
   for (const size_t log_number_bytes : {size_t{0}, kForeignLogNumberBytes}) {
@@ -93,6 +95,7 @@ std::string ReadAt(FileSystem& file_system, const std::string& path, bool at_end
   const uint64_t size = (*file)->size();
   std::string bytes(static_cast<size_t>(std::min<uint64_t>(size, length)), '\0');
   const auto read = (*file)->Read(at_end ? size - bytes.size() : 0, bytes.size(), bytes.data());
+  // Nothing where the read failed, which no test takes for a sign.
   bytes.resize(read.value_or(0));
   return bytes;
 }
@@ -129,12 +132,16 @@ bool IsRocksDbName(std::string_view name) {
 // The files of a database that is Winnow's are not looked at: its CURRENT has a checksum.
 DatabaseMaker MakerOfDatabase(FileSystem& file_system, const std::string& path) {
   if (ReadCurrentFile(file_system, path).ok()) return Maker::kWinnow;
+  // Each file that could tell is read once: only where CURRENT is not Winnow's, so that no ordinary
+  // opening pays for it.
   const auto names = file_system.List(path);
   if (!names.ok()) return Maker::kNone;  // whatever it is, the caller meets it too
   Maker maker = Maker::kNone;
   for (const std::string& name : *names) {
     const Maker found = MakerOfFile(file_system, path, name);
     if (found == Maker::kWinnow) return found;
+    // By the order of the enumeration: a table of RocksDB tells more than a log, which LevelDB and
+    // RocksDB write alike.
     maker = std::max(maker, found);
   }
   const bool is_rocksdb =

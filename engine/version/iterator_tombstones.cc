@@ -15,6 +15,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
         bounds_(tombstones.bounds_),
         runs_(tombstones.runs_),
         iterator_(std::move(iterator)) {
+    // What was added before the source began is of newer sources, the rest its own.
     for (size_t i = 0; i < runs_.size(); i++) {
       (i < tombstones.first_of_source_ ? newer_ : own_).emplace_back(runs_[i]->indexes, snapshot_);
     }
@@ -53,12 +54,14 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
  private:
   RangeTombstoneCursor* FindNewer(std::string_view user_key) {
     for (RangeTombstoneCursor& cursor : newer_) {
+      // Whatever its number: all of this source is older.
       if (cursor.Find(user_key) != 0) return &cursor;
     }
     return nullptr;
   }
   bool IsHiddenByOwn(std::string_view user_key, SequenceNumber sequence) {
     for (RangeTombstoneCursor& cursor : own_) {
+      // Within one source an entry may be newer than a tombstone over it.
       if (cursor.Find(user_key) > sequence) return true;
     }
     return false;
@@ -70,14 +73,19 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
   }
 
   void SkipForward() {
+    // Each turn ends at an entry that may be shown, or moves on. An error makes the iterator
+    // invalid, and ends the loop with it.
     while (iterator_->Valid()) {
       const std::string_view internal_key = iterator_->key();
       const std::string_view user_key = UserKey(internal_key);
+      // Beyond the bound nobody looks: to pass over what is hidden there would only read more.
       if (bounds_->upper.has_value() &&
           comparator_.CompareUserKeys(user_key, *bounds_->upper) >= 0) {
         return;
       }
       if (RangeTombstoneCursor* const cover = FindNewer(user_key); cover != nullptr) {
+        // Exclusive: all before it is covered, and what stands there is looked at anew, for other
+        // tombstones may begin.
         SetSeekKey(cover->CoveredUpTo());
         iterator_->Seek(seek_key_);
       } else if (IsHiddenByOwn(user_key, Sequence(internal_key))) {
@@ -97,6 +105,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
         return;
       }
       if (RangeTombstoneCursor* const cover = FindNewer(user_key); cover != nullptr) {
+        // In front of the first covered key, at the last entry before it.
         SetSeekKey(cover->CoveredFrom());
         iterator_->SeekForPrev(seek_key_);
       } else if (IsHiddenByOwn(user_key, Sequence(internal_key))) {
@@ -110,6 +119,8 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
   const InternalKeyComparator comparator_;
   const SequenceNumber snapshot_;
   const std::shared_ptr<const Bounds> bounds_;
+  // Shared with the iterators of other sources, and kept for as long as one of them lives: the
+  // cursors point into them.
   const std::vector<std::shared_ptr<const Run>> runs_;
   const std::unique_ptr<InternalIterator> iterator_;
   std::vector<RangeTombstoneCursor> newer_;
@@ -131,6 +142,8 @@ void IteratorTombstones::AddRun(std::vector<const RangeTombstoneIndex*> run,
 
 std::unique_ptr<InternalIterator> IteratorTombstones::Hide(
     std::unique_ptr<InternalIterator> iterator) const {
+  // Neither this source nor a newer one has any: the iterator goes unwrapped, and a scan pays
+  // nothing.
   if (runs_.empty()) return iterator;
   return std::make_unique<HidingIterator>(*this, std::move(iterator));
 }

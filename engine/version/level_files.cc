@@ -7,6 +7,10 @@
 namespace winnow {
 
 void SortLevels(const InternalKeyComparator& comparator, LevelFiles* levels) {
+  // A flush has later numbers than the flush before, only neighbours are merged within the level,
+  // and an ingestion first flushes what has its keys. So, of a key in two files, the file with the
+  // larger largest number has the newer version. Ties, such as between tables of one ingestion, are
+  // broken in a way that every opening finds again.
   std::sort((*levels)[0].begin(), (*levels)[0].end(), [](const auto& a, const auto& b) {
     if (a->metadata().largest_sequence != b->metadata().largest_sequence) {
       return a->metadata().largest_sequence > b->metadata().largest_sequence;
@@ -14,12 +18,15 @@ void SortLevels(const InternalKeyComparator& comparator, LevelFiles* levels) {
     return a->number() > b->number();
   });
   for (size_t level = 1; level < levels->size(); level++) {
+    // They do not overlap, so that one bound orders them by the other as well.
     std::sort((*levels)[level].begin(), (*levels)[level].end(), [&](const auto& a, const auto& b) {
       return comparator.Compare(a->metadata().smallest, b->metadata().smallest) < 0;
     });
   }
 }
 
+// After every edit, O(files): what is wrong here would give wrong answers silently. Whoever reads a
+// manifest turns the error into DataLoss, since then the bytes are to blame.
 absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelFiles& levels) {
   for (size_t level = 0; level < levels.size(); level++) {
     const Version::Files& files = levels[level];
@@ -28,6 +35,8 @@ absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelFil
         return absl::InternalError(
             absl::StrCat("file ", files[i]->number(), " ends before it begins"));
       }
+      // By user keys: two versions of one key in two files of a level would be an overlap, too,
+      // since a look-up reads one file of it. Sorted, only neighbours need be compared.
       if (level > 0 && i > 0 &&
           !files[i - 1]->EndsBefore(files[i]->smallest_user_key(), comparator)) {
         return absl::InternalError(absl::StrCat("files ", files[i - 1]->number(), " and ",

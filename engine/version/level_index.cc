@@ -60,6 +60,7 @@ const SstableFile* LevelIndex::ResolveTie(size_t first, uint64_t prefix,
   const auto tie_begin = largest_.begin() + static_cast<ptrdiff_t>(first);
   const auto tie_end = std::upper_bound(tie_begin, largest_.end(), prefix);
   const auto end = first + static_cast<size_t>(tie_end - tie_begin);
+  // The prefixes are equal from here to `end`, and only whole keys can tell.
   first = static_cast<size_t>(std::partition_point(files_.begin() + static_cast<ptrdiff_t>(first),
                                                    files_.begin() + static_cast<ptrdiff_t>(end),
                                                    [&](const SstableFile* file) {

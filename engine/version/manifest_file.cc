@@ -10,6 +10,7 @@ namespace winnow {
 
 absl::Status WriteManifest(FileSystem& file_system, const std::string& directory, uint64_t number,
                            const VersionEdit& state) {
+  // One record, as the first of every manifest: a state that is read whole or not at all.
   std::string record;
   state.EncodeTo(&record);
   WINNOW_ASSIGN_OR_RETURN(const auto manifest,

@@ -23,6 +23,7 @@ class MergingIterator final : public InternalIterator {
   MergingIterator(const InternalKeyComparator& comparator,
                   std::vector<std::unique_ptr<InternalIterator>> iterators)
       : comparator_(comparator), bytewise_(comparator.is_bytewise()) {
+    // Never moved again: heap_ points to the children.
     children_.reserve(iterators.size());
     for (size_t i = 0; i < iterators.size(); i++) {
       children_.push_back({std::move(iterators[i]), {}, 0, i});

@@ -27,6 +27,7 @@ absl::Status OpenSstables(const std::shared_ptr<const SstableStore>& store,
   // Each table is taken by one thread; joining the threads is what shows them to the caller.
   const auto open_some = [&] {
     return CatchOutOfMemory([&] {
+      // Relaxed: the counter only hands out numbers.
       for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tables.size();) {
         SstableToOpen& table = tables[i];
         table.file =

@@ -11,6 +11,7 @@ bool MayHaveKeys(const SstableFile& file, std::string_view lower, std::string_vi
   const auto question = reader->filter_key().QuestionOfRange(lower, upper, reader->hash_seed());
   if (!question) return true;
   SstableReadOptions without_reading;
+  // A filter that is not in memory is not loaded for this, and says "maybe".
   without_reading.fill_cache = false;
   return reader->AskFilter(without_reading, question->hash, question->filter_key) !=
          FilterAnswer::kNo;
@@ -24,6 +25,7 @@ bool MayHaveKeysInRange(const Version& version, std::string_view lower, std::str
   const InternalKeyComparator& comparator = version.comparator();
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : version.files(level)) {
+      // Linear up to the end of the range; behind that nothing of a sorted level is looked at.
       if (file->EndsBefore(lower, comparator)) continue;
       if (comparator.CompareUserKeys(file->smallest_user_key(), upper) >= 0) {
         if (level == 0) continue;

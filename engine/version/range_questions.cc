@@ -8,6 +8,7 @@ RangeQuestions::Answer RangeQuestions::Ask(const SstableFile& file, int level,
   // A file that could not be opened is left to those who report it.
   if (file.reader() == nullptr) return Answer::kNotAsked;
   const RangeFilterBlock* const filter = file.reader()->range_filter();
+  // Not counted: where there is no range filter nothing could have been asked.
   if (filter == nullptr) return Answer::kNotAsked;
   Counts& counts = counts_[static_cast<size_t>(level)];
   has_counted_ = true;
@@ -17,8 +18,11 @@ RangeQuestions::Answer RangeQuestions::Ask(const SstableFile& file, int level,
   }
   const filter::RangeFilterAnswer answer = filter->reader().Ask(lower, upper);
   promised_ = answer.promised_rate;
+  // What became of it Note counts, once the file has been read.
   if (answer.may_contain) return Answer::kMaybe;
   counts.rejected++;
+  // Promised is what the filter should have let through wrongly, summed over all ranges in which
+  // there was nothing: those that it rejected, and those of Note that were false positives.
   counts.promised += promised_;
   return Answer::kNo;
 }
@@ -37,6 +41,7 @@ RangeQuestions::Answer RangeQuestions::AskUpTo(const SstableFile& file, int leve
   if (Sequence(internal_key) == kMaxSequenceNumber) {
     return Ask(file, level, *lower_, UserKey(internal_key));
   }
+  // Under the bytewise order nothing lies between a key and the key with a zero byte behind it.
   successor_.assign(UserKey(internal_key));
   successor_.push_back('\0');
   return Ask(file, level, *lower_, successor_);
@@ -67,8 +72,10 @@ void RangeQuestions::HandOver(FilterCounterTable* counters) {
       sum.rejected.Add(counts.rejected);
       sum.true_positive.Add(counts.true_positive);
       sum.false_positive.Add(counts.false_positive);
+      // A sum of probabilities, in units of 2^-32: counters are whole numbers.
       sum.promised.Add(static_cast<uint64_t>(counts.promised * 0x1p32));
     }
+    // Also where there was no memory for the counters: nothing is counted twice later.
     counts = Counts();
   }
 }

@@ -17,6 +17,8 @@ void CoverTombstones(const SstableReader& reader, FileMetadata* file) {
   reader.AppendRangeTombstones(&tombstones);
   if (tombstones.empty()) return;
   const InternalKeyComparator& comparator = reader.comparator();
+  // The block is in order and its fragments do not overlap: the first has the smallest begin, with
+  // its newest number first, and the last the largest end.
   std::string smallest = MakeInternalKey(tombstones.front().begin, tombstones.front().sequence,
                                          EntryType::kRangeDelete);
   std::string largest(tombstones.back().end);
@@ -41,6 +43,7 @@ absl::StatusOr<FileMetadata> DescribeSstable(const SstableReader& reader,
   file.num_deletions = properties.num_deletions;
   file.num_range_deletions = properties.num_range_deletions;
   file.write_times = properties.write_times;
+  // One of the two is 0: a table that was ingested has the number 0 throughout.
   file.smallest_sequence = properties.smallest_sequence + global_sequence;
   file.largest_sequence = properties.largest_sequence + global_sequence;
   file.global_sequence = global_sequence;

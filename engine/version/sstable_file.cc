@@ -32,8 +32,10 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
                                                const InternalKeyComparator& comparator,
                                                const FilterPolicy* filter_policy,
                                                const SstableFile* predecessor) {
+  // From a pool: a database has as many of these as tables, all of one size.
   auto file = std::allocate_shared<SstableFile>(filter::internal::SlabAllocator<SstableFile>(),
                                                 OnlyByOpen(), store, std::move(metadata));
+  // The directory's text is shared by all tables, and kept alive with the store.
   const SharedPath path(std::shared_ptr<const std::string>(store, &store->directory),
                         SstableName(file->number()));
   auto opened = store->OpenFile(path, file->metadata_.file_id);
@@ -53,6 +55,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   options.comparator = comparator;
   options.cache = store->cache;
   options.filter_policy = filter_policy;
+  // A table of that name and size that is not the one the manifest means is refused by it.
   options.expected_file_id = file->metadata_.file_id;
   options.global_sequence = file->metadata_.global_sequence;
   options.map_file = store->map_files;
@@ -60,6 +63,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   options.filters_can_leave = store->filters_can_leave;
   // Of a cache that holds nothing no room can be had.
   options.charge_cache = store->charge_readers && store->cache->capacity_bytes() > 0;
+  // Blocks are cached under this identity: the same table, opened anew for its filter, finds them.
   if (predecessor != nullptr && predecessor->reader() != nullptr) {
     options.table_id = predecessor->reader()->table_id();
   }
@@ -70,6 +74,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
       (*reader)->filter_state().code != filter::FilterStateCode::kOk) {
     // Once more, with the table's own filter.
     file->GiveUpFilterFile(absl::DataLossError((*reader)->filter_state().reason));
+    // Closed before it is opened again: descriptors may be few.
     reader->reset();
     opened = store->OpenFile(path, file->metadata_.file_id);
     reader = opened.ok() ? SstableReader::Open(options, *std::move(opened), path) : opened.status();
@@ -100,10 +105,12 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
 
 // Whatever is wrong: a filter is an optimisation, and the table has one of its own.
 std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
+  // GiveUpFilterFile may clear it: of what was named refused_filter_file_ keeps a copy.
   const FilterFileMetadata& named = metadata_.filter_file;
   if (named.number == 0) return nullptr;
   const SharedPath path(std::shared_ptr<const std::string>(store_, &store_->directory),
                         FilterName(named.number));
+  // The identity is checked by FilterFile::Open, with the header.
   auto opened = store_->OpenFile(path, 0);
   if (!opened.ok()) {
     GiveUpFilterFile(opened.status());
@@ -135,6 +142,7 @@ void SstableFile::RemoveFilterFile() const {
 }
 
 void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
+  // What has been learnt about the table is as true of it with another filter.
   successor->quarantined = quarantined;
   successor->NoteRefutable(refutable_lookups());
   successor->NoteUnaskedHits(unasked_hits());
@@ -149,10 +157,12 @@ void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
 // Blocks leave the cache first: they could never be hit again, but would be counted as memory.
 SstableFile::~SstableFile() {
   const bool is_obsolete = obsolete_.load(std::memory_order_relaxed);
+  // In use when the database is closed, or a version that was never installed: the files stay.
   if (!is_obsolete && successor_ == nullptr) return;
   // A forked child may destroy its last iterator while the parent reads on.
   if (!process_.IsThisOne()) return;
   if (!is_obsolete) {
+    // The table lives on in the successor, and so do its cached blocks; only the filter goes.
     if (reader_ != nullptr) reader_->EraseCachedFilter();
     reader_.reset();
     UnlessOutOfMemory([this] { RemoveFilterFile(); });

@@ -18,6 +18,8 @@ Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNum
     if (files(level).empty()) continue;
     sorted_levels_.push_back({level, LevelIndex(files(level), comparator_), {}});
     for (const auto& file : files(level)) {
+      // Only of files that are open, as every flag here: of one that is not, the reads that need it
+      // fail by themselves.
       if (file->range_tombstones() == nullptr) continue;
       sorted_levels_.back().tombstones.push_back(file->range_tombstones());
       has_range_tombstones_ = true;
@@ -48,6 +50,7 @@ uint64_t Version::ApproximateBytesBefore(std::string_view user_key) const {
   uint64_t bytes = 0;
   for (const Files& level : levels_) {
     for (const auto& file : level) {
+      // Linear in the number of files; those that straddle the key cost a look into their index.
       if (comparator_.CompareUserKeys(file->largest_user_key(), user_key) < 0) {
         bytes += file->metadata().file_bytes;
       } else if (file->reader() != nullptr &&
@@ -78,8 +81,11 @@ Version::Files Version::OverlappingInLevelZero(const std::string_view* smallest,
   range.excludes_largest = excludes_largest;
   for (;;) {
     Files overlapping;
+    // Each turn but the last takes in a file more: O(n^2) at worst for n files, of which level 0
+    // has few.
     bool grew = false;
     for (const auto& file : files(0)) {
+      // Bounds that are open are never compared: no key stands for them.
       if (smallest != nullptr && file->EndsBefore(range.smallest, comparator_)) continue;
       if (largest != nullptr && EndsBefore(range, file->smallest_user_key(), comparator_)) continue;
       overlapping.push_back(file);
@@ -104,6 +110,7 @@ Version::Files Version::OverlappingFiles(int level, const std::string_view* smal
                                          const std::string_view* largest,
                                          bool excludes_largest) const {
   if (level == 0) return OverlappingInLevelZero(smallest, largest, excludes_largest);
+  // By halves at both ends, O(log files), and a copy of what lies between.
   const Files& sorted = files(level);
   auto begin = sorted.begin();
   if (smallest != nullptr) {
@@ -142,6 +149,7 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     iterators->push_back(std::make_unique<LevelIterator>(
         LevelIterator::Files(&file, 1), comparator_, context.read_options, level, questions));
   };
+  // Without a lower bound there is no key to take the common part from.
   const bool may_ask = comparator_.is_bytewise() && reader.has_filter() && range.lower.has_value();
   const auto question =
       may_ask ? reader.filter_key().QuestionOfRange(*range.lower, range.upper, reader.hash_seed())
@@ -157,6 +165,7 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
   const FilterAnswer answer =
       reader.AskFilter(context.read_options, question->hash, question->filter_key);
   if (answer == FilterAnswer::kNo) {
+    // No iterator at all: the file is neither opened for a seek nor compared in the merge.
     if (counters != nullptr) counters->rejected.Increment();
     return;
   }
@@ -187,6 +196,7 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     (present ? counters->true_positive : counters->false_positive).Increment();
   }
   if (!found.has_value()) return;
+  // Later seeks are to be asked about, too: a level iterator does that.
   if (questions != nullptr) return add();
   iterators->push_back(std::move(iterator));
 }
@@ -209,6 +219,7 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     if (!overlaps(*file)) continue;
     const size_t num_before = iterators->size();
     if (tombstones != nullptr) {
+      // Newest source first, as files(0) is: all that was added before is newer than this file.
       tombstones->BeginSource();
       if (file->range_tombstones() != nullptr) tombstones->AddRun({file->range_tombstones()});
     }
@@ -216,6 +227,7 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     hide(num_before);
   }
   for (const auto& [level, index, level_tombstones] : sorted_levels_) {
+    // Two searches cut the level to what overlaps: files outside take no part in seeks.
     const size_t begin = low == nullptr ? 0 : index.LowerBound(*low);
     const size_t end = high == nullptr ? num_files(level) : index.NumBefore(*high);
     if (begin >= end) continue;

@@ -87,6 +87,7 @@ void PutAddedFile(std::string* out, const FamilyEdit::AddedFile& added) {
 
 bool GetLevel(std::string_view* bytes, int* level) {
   uint32_t value;
+  // Compared before the cast: a level is an index of arrays everywhere else.
   if (!GetVarint32(bytes, &value) || value >= static_cast<uint32_t>(kNumLevels)) return false;
   *level = static_cast<int>(value);
   return true;
@@ -112,6 +113,7 @@ bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
   }
   file.smallest = smallest;
   file.largest = largest;
+  // Absent where it is 0. Whoever appends another field behind it has to write it always.
   if (!bytes.empty() && !GetVarint64(&bytes, &file.num_range_deletions)) return false;
   return true;  // bytes after the last known field belong to newer minor versions
 }
@@ -134,6 +136,7 @@ void PutWriteTimes(std::string* out, const WriteTimes& times) {
 }
 
 bool GetWriteTimes(std::string_view bytes, FamilyEdit* family) {
+  // The field before it names the file, within the same family.
   if (family->added.empty()) return false;
   FileMetadata& file = family->added.back().file;
   WriteTimes& times = file.write_times;
@@ -166,6 +169,7 @@ void PutOptions(std::string* out, Tag tag, const OptionTexts& options) {
 }
 
 bool GetOption(std::string_view bytes, OptionTexts* options) {
+  // The first one parts name and text: names have none, texts may.
   const size_t equals = bytes.find('=');
   if (equals == 0 || equals == std::string_view::npos) return false;
   (*options)[std::string(bytes.substr(0, equals))] = std::string(bytes.substr(equals + 1));
@@ -202,6 +206,7 @@ bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit
     edit->newest_log = number;
   } else {
     if (number > UINT32_MAX) return false;
+    // kFamily. A family that comes twice has two entries, which are applied one after the other.
     edit->families.emplace_back().family_id = static_cast<uint32_t>(number);
   }
   return true;
@@ -235,6 +240,7 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       family->log_number = number;
       return true;
     case kAddedFile:
+      // Into the list before it is known to be sound: the whole edit is refused if it is not.
       return GetAddedFile(bytes, &family->added.emplace_back());
     case kIngestedFile:
       return GetIngestedFile(bytes, &family->added.emplace_back());
@@ -271,6 +277,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
   if (newest_log) PutNumber(out, kNewestLog, *newest_log);
   PutOptions(out, kDatabaseOption, options);
   for (const FamilyEdit& family : families) {
+    // First of its fields: what follows speaks of this family.
     PutNumber(out, kFamily, family.family_id);
     if (family.name) PutField(out, kFamilyName, *family.name);
     if (family.comparator) PutField(out, kFamilyComparator, *family.comparator);
@@ -288,6 +295,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
       PutVarint64(&bytes, file.number);
       PutField(out, kDeletedFile, bytes);
     }
+    // Times and filter file right behind the file, whose field they belong to by their place.
     for (const FamilyEdit::AddedFile& file : family.added) {
       PutAddedFile(out, file);
       PutWriteTimes(out, file.file.write_times);
@@ -307,6 +315,7 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
     if (!GetVarint32(&bytes, &tag) || !GetLengthPrefixed(&bytes, &field)) {
       return absl::InvalidArgumentError("version edit ends in the middle of a field");
     }
+    // Options may be ignored by those who do not know them, and are read by those who do.
     const bool is_option = tag == kDatabaseOption || tag == kFamilyOption;
     if (tag >= kFirstIgnorable && !is_option) continue;
     if (tag == 0 || (tag > kLastKnown && !is_option)) {
@@ -320,6 +329,7 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
       return absl::InvalidArgumentError(
           absl::StrCat("version edit field ", tag, " stands before any column family"));
     } else {
+      // What is left are the fields that FORMAT.md lists for a family.
       decoded = DecodeFamilyField(tag, field, &edit.families.back());
     }
     if (!decoded) {

@@ -74,6 +74,7 @@ class Version::CandidateWalk {
     while (next_level_ != levels_end_) {
       const SortedLevel& sorted = *next_level_++;
       *level = sorted.level;
+      // At most one file of a sorted level has the key in its range.
       *file = sorted.index.Find(user_key_);
       if (*file != nullptr) return true;
     }
@@ -259,6 +260,7 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
       FetchFilter(&candidate, key, context);
       count++;
     }
+    // In order of age, and only until one answers: what a later file holds is older.
     for (Candidate& candidate : std::span(candidates).first(count)) {
       WINNOW_RETURN_IF_ERROR(GetFromCandidate(&candidate, key, context, result));
       if (candidate.file->range_tombstones() != nullptr) [[unlikely]] {
@@ -341,6 +343,8 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
     if (!HasUsableFilter(*file)) return true;
     const uint64_t hash = HashFor(*file, key);
     const FilterAnswer answer = file->reader()->AskFilter(without_reading, hash, key.user_key);
+    // Either proof will do: the filter's, or that of an earlier look-up that found the filter
+    // wrong.
     const bool is_refuted =
         answer == FilterAnswer::kNo ||
         (answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr &&
@@ -360,6 +364,8 @@ absl::StatusOr<SequenceNumber> Version::NewestSequence(const LookupKey& key, Seq
   int level;
   PointResult result;
   while (walk.Next(&file, &level)) {
+    // Most files are passed over by their numbers: those that were written before `above` was
+    // current.
     if (file->metadata().largest_sequence <= above) continue;
     if (file->reader() == nullptr) return file->open_status();
     if (QueryFilter(*file, options, HashFor(*file, key), key.user_key) == FilterAnswer::kNo) {
@@ -454,6 +460,8 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
   });
   std::sort(left.begin(), left.begin() + static_cast<ptrdiff_t>(count),
             [](const BatchRead* a, const BatchRead* b) { return a->block < b->block; });
+  // Sorted: reads of one block follow each other, and each is given its predecessor's, so that the
+  // block is looked up once.
   const BatchRead* before = nullptr;
   size_t position = 0;
   bool fetches = false;
@@ -467,6 +475,7 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
         read.reader().LoadBlock(context.read_options, neighbour, read.steps, &waited);
     if (waited && !fetches) [[unlikely]] {
       fetches = true;
+      // Only those that come later: the ones before have their blocks.
       for (const BatchRead* other : std::span(left).first(count).subspan(position)) {
         other->reader().PrefetchFromFile(*other->steps);
       }
@@ -551,6 +560,8 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     step.file_name = reader.path();
     const FilterDescription& filter = reader.filter_description();
     step.filter = filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
+    // Beside the filter, as in Get: it knows entries alone, and a "no" says nothing of range
+    // tombstones.
     const SequenceNumber covering = NewestRangeDeletionIn(*file, key);
     const FilterAnswer answer =
         reader.AskFilter(SstableReadOptions(), HashFor(*file, key), key.user_key);

@@ -24,6 +24,7 @@ void ExplainRangeFilter(const SstableReader& reader, std::string_view lower, std
     step->detail = filter->lacks_room() ? "no room for the range filter" : filter->state().reason;
     return;
   }
+  // As an iterator asks, but without the promised rate, which statistics alone want.
   step->filter_answer = filter->reader().MayContain(lower, upper)
                             ? ExplainStep::FilterAnswer::kMaybe
                             : ExplainStep::FilterAnswer::kNo;
@@ -34,6 +35,7 @@ void ExplainRangeFilter(const SstableReader& reader, std::string_view lower, std
 void Version::ExplainSeek(std::string_view begin, std::string_view upper,
                           const InternalKeyComparator& comparator, InternalIterator* entries,
                           ExplainStep* step) {
+  // One seek: what an iterator over this source alone would meet first.
   entries->Seek(begin);
   if (!entries->status().ok()) {
     step->answer = ExplainStep::Answer::kError;
@@ -52,6 +54,8 @@ void Version::ExplainRange(std::string_view lower, std::string_view upper,
   const std::string begin = MakeInternalKey(lower, kMaxSequenceNumber, kEntryTypeForSeek);
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : files(level)) {
+      // Every file of the level is looked at, not only neighbours by search: this is for people,
+      // and rare.
       if (file->EndsBefore(lower, comparator_) ||
           comparator_.CompareUserKeys(file->smallest_user_key(), upper) >= 0) {
         continue;

@@ -48,6 +48,7 @@ class ABSL_SCOPED_LOCKABLE VersionSet::TurnHolder {
       ABSL_EXCLUSIVE_LOCK_FUNCTION(set->manifest_turn_) ABSL_NO_THREAD_SAFETY_ANALYSIS : set_(set) {
     set_->turn_taken_ = true;
   }
+  // The mutex is held again by then: every scope that gives it back ends before the turn does.
   ~TurnHolder() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     set_->turn_taken_ = false;
     set_->turn_ended_.SignalAll();
@@ -60,6 +61,8 @@ class ABSL_SCOPED_LOCKABLE VersionSet::TurnHolder {
 };
 
 void VersionSet::WaitForTurn() {
+  // The mutex is given back meanwhile: that the files which an edit names are still there
+  // afterwards is for the caller to see to, by their flags.
   while (turn_taken_) turn_ended_.Wait(mutex_);
 }
 
@@ -71,6 +74,8 @@ VersionSet::VersionSet(SstableStore store, DatabaseMutex* mutex)
 // Takes memory for a family that is not there yet, and for nothing else.
 void VersionSet::ApplyScalars(VersionEdit edit) {
   if (edit.hash_seed) hash_seed_ = *edit.hash_seed;
+  // Numbers only grow: an edit may have been made out before one that was applied first, and carry
+  // smaller ones.
   if (edit.next_file_number && *edit.next_file_number > 0) {
     MarkFileNumberUsed(*edit.next_file_number - 1);
   }
@@ -100,6 +105,8 @@ void VersionSet::ApplyScalars(VersionEdit edit) {
 }
 
 void VersionSet::CreateNew(FamilyRecord family) {
+  // Random, so that nobody can choose keys beforehand that the filters of this database let
+  // through.
   hash_seed_ = RandomIdentity();
   family.id = 0;
   family.name = "default";
@@ -142,6 +149,8 @@ void VersionSet::RaiseLastSequence(SequenceNumber sequence) {
 
 void VersionSet::MarkFileNumberUsed(uint64_t number) {
   uint64_t next = next_file_number_.load(std::memory_order_relaxed);
+  // A maximum by compare-and-swap, since numbers are given out without the mutex. On a failure
+  // `next` is the counter's present value.
   while (next <= number &&
          !next_file_number_.compare_exchange_weak(next, number + 1, std::memory_order_relaxed)) {
   }
@@ -174,6 +183,7 @@ std::set<uint64_t> VersionSet::LiveSstables() const {
 std::set<uint64_t> VersionSet::LiveFilterFiles() const {
   std::set<uint64_t> numbers;
   ForEachSstable([&](const SstableFile& file) {
+    // Without those that were given up as damaged, which nothing needs any more.
     const uint64_t number = file.metadata().filter_file.number;
     if (number != 0) numbers.insert(number);
   });
@@ -231,15 +241,18 @@ absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t 
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer,
                           LogWriter::Create(*store_.file_system, path, {number, hash_seed_},
                                             WritableFileOptions::Mode::kBuffered));
+  // One record: with less than the whole state a manifest would be that of another database.
   WINNOW_RETURN_IF_ERROR(writer->Append(snapshot));
   WINNOW_RETURN_IF_ERROR(writer->Sync());
   // The manifest's name must be durable before CURRENT names it.
   WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
   WINNOW_RETURN_IF_ERROR(WriteCurrentFile(*store_.file_system, store_.directory, number));
+  // From here on the new one is in force, whatever happens to what is left to do.
   const uint64_t previous = manifest_number_.exchange(number, std::memory_order_relaxed);
   // CURRENT is durable and names the new one: how the old one closes matters no more.
   if (manifest_ != nullptr) manifest_->Close().IgnoreError();
   manifest_ = std::move(writer);
+  // What the next replacement is measured by: edits may take as much again, and the slack.
   manifest_snapshot_bytes_ = manifest_->size();
   manifest_file_ = FileInPlace();  // without memory the new one is not watched
   current_file_ = FileInPlace();
@@ -258,8 +271,10 @@ absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t 
 absl::Status VersionSet::StartManifest(uint64_t log_number) {
   WaitForTurn();
   TurnHolder turn(this);
+  // What older logs held is in tables by now, which this manifest is the first to name.
   for (auto& [id, family] : families_) family.log_number = log_number;
   oldest_log_ = log_number;
+  // Before the snapshot, whose next file number is then above it.
   const uint64_t number = NewFileNumber();
   std::string record;
   Snapshot().EncodeTo(&record);
@@ -274,6 +289,7 @@ absl::Status VersionSet::WriteEdit(const std::string& record, const std::string*
   if (snapshot != nullptr) {
     WINNOW_RETURN_IF_ERROR(WriteNewManifest(*snapshot, new_manifest_number));
   }
+  // Until this is synced the new manifest, if one was begun, says what the old one did.
   WINNOW_RETURN_IF_ERROR(manifest_->Append(record));
   return manifest_->Sync();
 }
@@ -298,6 +314,8 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
                   return !change.name.has_value() && !families_.contains(change.family_id);
                 });
   edit.next_file_number = next_file_number_.load(std::memory_order_relaxed);
+  // With every edit: the logs that it lets go were the only other place that knew how far numbers
+  // had been given out.
   edit.last_sequence = last_sequence_;
   edit.largest_family_id = largest_family_id_.load();
   std::string record;
@@ -305,8 +323,12 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   std::string snapshot;
   const bool roll = manifest_end_unknown_ ||
                     manifest_->size() > 2 * manifest_snapshot_bytes_ + kManifestSlackBytes;
+  // O(files) under the mutex, which is why it waits until the manifest has doubled. The state
+  // before the edit, which follows as the second record.
   if (roll) Snapshot().EncodeTo(&snapshot);
   const uint64_t new_number = roll ? NewFileNumber() : 0;
+  // They stay the families' present versions until Install, since only the holder of the turn
+  // changes those.
   const BaseVersions bases = BasesOf(edit);
   // Once the edit is durable nothing may fail: what memory the families take is taken here.
   Families created;
@@ -347,6 +369,7 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     return written;
   }
   manifest_end_unknown_ = false;
+  // Moves nodes, and takes no memory. What ApplyScalars finds there it need not make.
   families_.merge(created);
   Install(std::move(edit), *std::move(built));
   UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_, database_mutex) {
@@ -374,6 +397,7 @@ void VersionSet::RemoveUnlessLive(const std::vector<std::string>& names) {
     AppendFileNames(file.metadata(), &in_use);
     live.insert(in_use.begin(), in_use.end());
   });
+  // The turn is still held: no edit can make one of them live meanwhile.
   DatabaseUnlock unlock(mutex_);
   for (const std::string& name : names) {
     // What cannot be removed is removed by the next open.
@@ -384,6 +408,8 @@ void VersionSet::RemoveUnlessLive(const std::vector<std::string>& names) {
 
 void VersionSet::Install(VersionEdit edit, BuiltVersions built) {
   for (const FamilyEdit& change : edit.families) {
+    // Before ApplyScalars, which erases the record: for a family that goes, no new version tells
+    // which files it replaces.
     const auto family = families_.find(change.family_id);
     if (family == families_.end() || !change.dropped) continue;
     for (int level = 0; level < kNumLevels; level++) {
@@ -393,6 +419,7 @@ void VersionSet::Install(VersionEdit edit, BuiltVersions built) {
   ApplyScalars(std::move(edit));
   for (auto& [id, result] : built) {
     for (const auto& file : result.replaced) file->MarkObsolete();
+    // Before the new version can be seen: a quarantine must not be lost in between.
     for (auto& [before, after] : result.refiltered) before->MarkRefiltered(std::move(after));
     families_[id].version = std::move(result.version);
   }
@@ -400,6 +427,8 @@ void VersionSet::Install(VersionEdit edit, BuiltVersions built) {
 
 absl::Status VersionSet::LogAndCreateFamily(VersionEdit edit, const FamilyRecord& created) {
   WINNOW_RETURN_IF_ERROR(LogAndApply(std::move(edit)));
+  // The mutex may have been given back since the family was installed, when undecided files were
+  // removed: until here it has no version, and ForEachSstable passes over it.
   FamilyRecord& stored = families_[created.id];
   stored.comparator = created.comparator;
   stored.filter_policy = created.filter_policy;
@@ -415,6 +444,7 @@ absl::Status VersionSet::ReplaceLostManifest() {
     bool in_place;
     {
       DatabaseUnlock unlock(mutex_);
+      // Any error counts: what cannot be looked at is replaced as well, which costs one manifest.
       in_place = manifest_file_.Check(*store_.file_system).ok() &&
                  current_file_.Check(*store_.file_system).ok();
     }
@@ -430,6 +460,8 @@ absl::Status VersionSet::Close() {
   TurnHolder turn(this);
   if (manifest_ == nullptr) return absl::OkStatus();
   const std::unique_ptr<LogWriter> manifest = std::move(manifest_);
+  // A marker behind a record that may be torn would itself be damage; without one the next opening
+  // takes the end for that of a crash.
   if (!manifest_error_.ok() || manifest_end_unknown_) return manifest->Close();
   return manifest->CloseCleanly();
 }

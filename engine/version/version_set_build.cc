@@ -40,6 +40,7 @@ VersionSet::BaseVersions VersionSet::BasesOf(const VersionEdit& edit) const {
     // A family that the edit creates gets its version in LogAndCreateFamily.
     if (change.dropped || family == families_.end()) continue;
     if (change.added.empty() && change.deleted.empty()) continue;
+    // Held, since the mutex is given back while the new version is built.
     bases[change.family_id] = {family->second.version, family->second.filter_policy};
   }
   return bases;
@@ -69,9 +70,13 @@ absl::StatusOr<VersionSet::BuiltVersion> VersionSet::BuildVersion(const FamilyEd
     for (const auto& file : before.files(level)) {
       const auto named = named_files.find(file->number());
       if (named != named_files.end()) named->second.file = file;
+      // Of a file that moves, or gets another filter, this takes it out of its level; the loop
+      // below puts it where it goes.
       if (named == named_files.end() || named->second.deleted_from != level) {
         levels[static_cast<size_t>(level)].push_back(file);
       } else if (!named->second.is_added) {
+        // Marked obsolete in Install, once the edit is durable: if it fails the file is still in
+        // use.
         result.replaced.push_back(file);
       }
     }
@@ -82,6 +87,8 @@ absl::StatusOr<VersionSet::BuiltVersion> VersionSet::BuildVersion(const FamilyEd
     if (file == nullptr) {
       file = SstableFile::Open(shared_store_, added.file, before.comparator(), base.filter_policy);
     } else if (file->metadata().filter_file != added.file.filter_file) {
+      // Another object for the same table: readers of the old version go on with the old filter. As
+      // predecessor it lends its identity in the block cache.
       auto with_new_filter = SstableFile::Open(shared_store_, added.file, before.comparator(),
                                                base.filter_policy, file.get());
       WINNOW_RETURN_IF_ERROR(MissingIsDamage(with_new_filter->filter_file_status()));
@@ -93,11 +100,13 @@ absl::StatusOr<VersionSet::BuiltVersion> VersionSet::BuildVersion(const FamilyEd
       result.refiltered.emplace_back(std::move(file), with_new_filter);
       file = std::move(with_new_filter);
     }
+    // A table that cannot be read must not take the place of those that it was made of.
     if (!file->open_status().ok()) return file->open_status();
     levels[static_cast<size_t>(added.level)].push_back(std::move(file));
   }
   SortLevels(before.comparator(), &levels);
   WINNOW_RETURN_IF_ERROR(CheckLevels(before.comparator(), levels));
+  // Sorted and checked before it can be seen, and never changed afterwards: readers need no lock.
   result.version = std::make_shared<const Version>(before.comparator(), std::move(levels));
   return result;
 }
@@ -109,6 +118,8 @@ absl::Status VersionSet::AddReplayedSstables(uint32_t family_id,
   change.family_id = family_id;
   for (const FileMetadata& file : files) change.added.push_back({0, file});
   WINNOW_ASSIGN_OR_RETURN(BuiltVersions built, BuildVersions(edit, BasesOf(edit)));
+  // Nothing is replaced by tables that were only added. A crash before StartManifest leaves them as
+  // orphans, and the logs to be replayed again.
   for (auto& [id, result] : built) families_[id].version = std::move(result.version);
   return absl::OkStatus();
 }

@@ -19,7 +19,10 @@ absl::Status VersionSet::ReadManifest(ListedFiles* files) {
                           ReadCurrentFile(*store_.file_system, store_.directory));
   manifest_number_.store(number, std::memory_order_relaxed);
   const std::string path = ManifestFileName(store_.directory, number);
+  // A torn tail is an edit that was not durable, and so was never visible. Any other damage is an
+  // error: no edit means anything without those before it.
   auto opened = LogReader::Open(*store_.file_system, path, number, LogRecoveryMode::kStrict);
+  // The file that is there is the one to be named: somebody has to look at it.
   if (absl::IsNotFound(opened.status())) {
     return CorruptionError(CurrentFileName(store_.directory),
                            absl::StrCat("names ", path, ", which is missing"));
@@ -27,7 +30,10 @@ absl::Status VersionSet::ReadManifest(ListedFiles* files) {
   if (!opened.ok()) return opened.status();
   WINNOW_RETURN_IF_ERROR(ReadEdits(opened->get(), path, files));
   WINNOW_RETURN_IF_ERROR(CheckIsState(path));
+  // Known since the reader came to the end.
   was_closed_cleanly_ = (*opened)->end().kind == LogEnd::Kind::kCleanClose;
+  // A manifest that was begun for an edit takes its number after the next file number had been
+  // written down.
   MarkFileNumberUsed(number);
   return absl::OkStatus();
 }
@@ -46,8 +52,11 @@ absl::Status VersionSet::ReadEdits(LogReader* manifest, const std::string& path,
     }
     expected_offset = offset + kLogRecordHeaderBytes + record.size();
     auto edit = VersionEdit::Decode(record);
+    // A newer version wrote it: no damage, and nothing that a repair should touch.
     if (absl::IsFailedPrecondition(edit.status())) return WithContext(edit.status(), path);
     if (!edit.ok()) return CorruptionError(path, offset, ToStd(edit.status().message()));
+    // The record's checksum was right, but it cannot follow those before it: only the file can be
+    // to blame.
     if (absl::Status status = ApplyWhileReading(*edit, files); !status.ok()) {
       return CorruptionError(path, offset, ToStd(status.message()));
     }
@@ -67,7 +76,10 @@ absl::Status VersionSet::ApplyWhileReading(const VersionEdit& edit, ListedFiles*
     if (!change.name.has_value() && !families_.contains(change.family_id)) {
       return absl::InternalError(absl::StrCat("column family ", change.family_id, " is unknown"));
     }
+    // At any time the files that are live at this place of the manifest: memory goes by these, and
+    // not by the number of edits.
     auto& listed = (*files)[change.family_id];
+    // Losses first: a file that moves has its number in both.
     for (const FamilyEdit::DeletedFile& file : change.deleted) {
       if (listed.erase(file.number) == 0) {
         return absl::InternalError(absl::StrCat("file ", file.number, " is deleted but not there"));
@@ -77,11 +89,14 @@ absl::Status VersionSet::ApplyWhileReading(const VersionEdit& edit, ListedFiles*
       if (!listed.emplace(file.file.number, file).second) {
         return absl::InternalError(absl::StrCat("file ", file.file.number, " is added twice"));
       }
+      // Whatever the recorded counter says: a number that was given out again would overwrite this
+      // file.
       MarkFileNumberUsed(file.file.number);
       MarkFileNumberUsed(file.file.filter_file.number);
     }
     if (change.dropped) files->erase(change.family_id);
   }
+  // Last, so that an edit that is refused above has changed no family.
   ApplyScalars(edit);
   return absl::OkStatus();
 }
@@ -96,9 +111,12 @@ absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
                                  MissingFilterFile missing_filter_file) {
   ListedFiles files;
   WINNOW_RETURN_IF_ERROR(ReadManifest(&files));
+  // Of all families together, so that the threads have work even where each family has few tables.
+  // In the order of families and numbers, by which the results are taken apart again below.
   std::vector<SstableToOpen> tables;
   for (auto& [id, family] : families_) {
     family.comparator = comparator_for(family.name, family.comparator_name);
+    // Nobody could search its tables: they are not opened, and the family has no version.
     if (family.comparator == nullptr) continue;
     if (filter_policy_for != nullptr) family.filter_policy = filter_policy_for(family.name);
     for (const auto& [number, added] : files[id]) {
@@ -133,6 +151,8 @@ absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
   LevelFiles levels;
   size_t next = 0;
   for (const auto& [number, added] : files) {
+    // Only a table that is not there is an error of opening: then the directory is not what the
+    // manifest describes. One that is damaged keeps its error, and fails those reads that need it.
     std::shared_ptr<SstableFile> file = std::move(tables[next++].file);
     if (is_missing(file->open_status())) return missing(SstableFileName(store_.directory, number));
     if (missing_filter_file == MissingFilterFile::kIsDamage &&
@@ -157,14 +177,19 @@ absl::StatusOr<VersionSet::ReadableState> VersionSet::ReadState(const std::strin
     WINNOW_ASSIGN_OR_RETURN(const auto file, file_system.OpenRandomAccess(path));
     char header[kLogFileHeaderBytes];
     WINNOW_ASSIGN_OR_RETURN(const size_t read, file->Read(0, sizeof(header), header));
+    // A file may have been renamed, to *.orphan or by hand: it says itself which number its records
+    // carry.
     number = DecodeLogFileHeader(std::string_view(header, read)).value_or(number).number;
   }
+  // A damaged header is passed over in this mode. Damage behind it still ends the reading, by the
+  // gap in the offsets: an edit must not be applied without those before it.
   WINNOW_ASSIGN_OR_RETURN(const auto reader,
                           LogReader::Open(file_system, path, number, LogRecoveryMode::kSalvage));
   ListedFiles files;
   ReadableState readable;
   readable.damage = ReadEdits(reader.get(), path, &files);
   if (!readable.damage.ok() && !IsCorruption(readable.damage)) return readable.damage;
+  // Damage behind the last edit leaves no gap before one, and only the reader has seen it.
   if (readable.damage.ok() && !reader->end().skipped.empty()) {
     const LogEnd::SkippedRange& skipped = reader->end().skipped.front();
     readable.damage = CorruptionError(path, skipped.offset, skipped.reason);
@@ -175,6 +200,8 @@ absl::StatusOr<VersionSet::ReadableState> VersionSet::ReadState(const std::strin
   readable.state = DescribeFamilies();
   if (newest_log_ != 0) readable.state.newest_log = newest_log_;
   for (FamilyEdit& change : readable.state.families) {
+    // Tables are not opened, and so there are no versions to describe: the list that reading left
+    // is the state.
     for (const auto& [file_number, added] : files[change.family_id]) {
       change.added.push_back(added);
     }
