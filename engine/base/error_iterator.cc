@@ -44,6 +44,7 @@ std::unique_ptr<Iterator> NewErrorIterator(absl::Status status) {
 }
 
 std::unique_ptr<Iterator> NewOutOfMemoryIterator() {
+  // Threads share it: no call changes anything in it. Its status was made when the program started.
   static OutOfMemoryIterator iterator;
   return std::unique_ptr<Iterator>(&iterator);
 }

@@ -14,6 +14,7 @@ namespace {
 
 absl::Status MergeFailed(const MergeOperator& merge_operator, std::string_view key,
                          std::string_view reason) {
+  // Keys may have megabytes, and a message is for people.
   constexpr size_t kShownKeyBytes = 100;
   return absl::FailedPreconditionError(absl::StrCat(
       "key '", absl::CHexEscape(ToAbsl(key.substr(0, kShownKeyBytes))), "': merge operator '",
@@ -29,6 +30,7 @@ absl::Status MergeOperands(const MergeOperator& merge_operator, std::string_view
   const absl::Status merged =
       CatchUserException([&] { return merge_operator.FullMerge(key, existing, operands, result); });
   if (!merged.ok()) return MergeFailed(merge_operator, key, ToStd(merged.message()));
+  // What a merge makes has the limit of what is put.
   if (result->size() <= kMaxValueBytes) return absl::OkStatus();
   return MergeFailed(merge_operator, key,
                      ToStd(absl::StrCat(result->size(), " bytes are over the limit of ",
@@ -38,6 +40,8 @@ absl::Status MergeOperands(const MergeOperator& merge_operator, std::string_view
 bool CombineOperands(const MergeOperator& merge_operator, std::string_view key,
                      std::span<const std::string_view> operands, std::string* result) {
   result->clear();
+  // Whatever the operator throws counts as "cannot": the operands stay, and the full merge, which
+  // readers see, has the error.
   bool is_combined = false;
   const absl::Status status = CatchUserException([&] {
     is_combined = merge_operator.PartialMerge(key, operands, result);
@@ -68,6 +72,8 @@ void MergeContext::Combine(std::string_view key) {
     combine_at_ *= 2;
     return;
   }
+  // Counters shrink to one operand for good; appended texts do not, and must not be copied again
+  // with each further operand.
   if (combined.size() > bytes / 2) combine_at_ *= 2;
   operands_.clear();
   copies_.clear();

@@ -35,6 +35,7 @@ class AddOperator final : public MergeOperator {
                          std::string* result) const override {
     uint64_t sum = 0;
     if (existing.has_value()) {
+      // Whatever a plain Put has stored: no operator was asked about it.
       WINNOW_RETURN_IF_ERROR(Check(*existing, "value"));
       sum = DecodeFixed64(existing->data());
     }
@@ -50,6 +51,7 @@ class AddOperator final : public MergeOperator {
                     std::string* result) const override {
     uint64_t sum = 0;
     for (const std::string_view operand : operands) {
+      // Left for FullMerge, whose error tells of it.
       if (operand.size() != sizeof(sum)) return false;
       sum += DecodeFixed64(operand.data());
     }
@@ -71,6 +73,7 @@ class AddOperator final : public MergeOperator {
   const std::string_view name_;
 };
 
+// The greatest or the smallest by bytes: for numbers that is their order where they are big-endian.
 class ExtremeOperator final : public MergeOperator {
  public:
   explicit ExtremeOperator(bool is_max) : is_max_(is_max) {}
@@ -97,6 +100,8 @@ class ExtremeOperator final : public MergeOperator {
   const bool is_max_;
 };
 
+// The delimiter stands between any two parts, empty ones included, and so behind a value that is
+// empty; only where the key was absent does the first part begin without one.
 class AppendOperator final : public MergeOperator {
  public:
   explicit AppendOperator(std::string_view name)
@@ -106,6 +111,7 @@ class AppendOperator final : public MergeOperator {
   absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
                          std::span<const std::string_view> operands,
                          std::string* result) const override {
+    // One allocation for a result that may be made of thousands of parts.
     size_t bytes = existing.has_value() ? existing->size() : 0;
     for (const std::string_view operand : operands) bytes += operand.size() + delimiter_.size();
     result->reserve(bytes);
@@ -129,6 +135,8 @@ class AppendOperator final : public MergeOperator {
   const std::string delimiter_;
 };
 
+// In place of an operator that the options do not give: operands are kept as they are, and whoever
+// must merge them, or add one, gets the error. All else in the family goes on.
 class MissingOperator final : public MergeOperator {
  public:
   explicit MissingOperator(std::string_view name) : name_(name) {}
@@ -139,6 +147,7 @@ class MissingOperator final : public MergeOperator {
     return CheckOperand(operands.front());
   }
   absl::Status CheckOperand(std::string_view operand) const override {
+    // The program's to mend, by its options: nothing is wrong with what is stored.
     return absl::FailedPreconditionError(
         name_.empty() ? "the column family has no merge operator (option merge_operator)"
                       : absl::StrCat("the options do not give the merge operator '", name_, "'"));
@@ -167,6 +176,8 @@ absl::StatusOr<std::shared_ptr<const MergeOperator>> ParseMergeOperator(std::str
   if (text == "int64_add") return Result(std::make_shared<AddOperator>("int64_add"));
   if (text == "max") return Result(std::make_shared<ExtremeOperator>(true));
   if (text == "min") return Result(std::make_shared<ExtremeOperator>(false));
+  // The delimiter is part of the name, and so recorded: another one would make other values of the
+  // same operands.
   if (text.starts_with(kAppendPrefix)) {
     if (text.size() <= kAppendPrefix.size() + kMaxDelimiterBytes) {
       return Result(std::make_shared<AppendOperator>(text));
@@ -175,6 +186,7 @@ absl::StatusOr<std::shared_ptr<const MergeOperator>> ParseMergeOperator(std::str
         "merge operator 'append:': a delimiter of ", text.size() - kAppendPrefix.size(),
         " bytes is over the limit of ", kMaxDelimiterBytes));
   }
+  // Cut, as the text may be of any length.
   const std::string_view shown = text.substr(0, kMaxDelimiterBytes);
   return absl::InvalidArgumentError(
       absl::StrCat("there is no built-in merge operator '", ToAbsl(shown),

@@ -25,12 +25,15 @@ bool ParseByteCount(std::string_view text, uint64_t* bytes) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
   if (error != std::errc()) return false;
   std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  // K and KiB are one thing: there are no powers of 1000.
   if (suffix.ends_with("iB")) suffix.remove_suffix(2);
   if (suffix.empty() || suffix == "B") return true;
   if (suffix.size() != 1) return false;
+  // Without the bit that tells small letters from capital ones.
   const size_t power = std::string_view("KMGT").find(static_cast<char>(suffix[0] & ~0x20));
   if (power == std::string_view::npos) return false;
   const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
+  // Bits would be shifted out.
   if (*bytes > (UINT64_MAX >> shift)) return false;
   *bytes <<= shift;
   return true;
@@ -39,6 +42,7 @@ bool ParseByteCount(std::string_view text, uint64_t* bytes) {
 std::string ByteCountText(uint64_t bytes) {
   std::string_view suffixes = "KMGT";
   std::string suffix;
+  // Only whole units, so that the text reads back as the same number.
   while (bytes != 0 && bytes % 1024 == 0 && !suffixes.empty()) {
     bytes /= 1024;
     suffix = suffixes.substr(0, 1);

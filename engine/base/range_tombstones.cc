@@ -31,7 +31,9 @@ void RangeTombstoneIndex::TakeBounds(std::span<const RangeTombstone> tombstones)
         return comparator_.CompareUserKeys(a, b) == 0;
       });
   bounds_.erase(last, bounds_.end());
+  // Ends that tombstones share are there once; the index lives as long as its table.
   bounds_.shrink_to_fit();
+  // Heads order as whole keys do in the bytewise order alone. Without them whole keys are searched.
   if (!comparator_.is_bytewise()) return;
   // They are sorted: what the first and the last share, all share.
   const std::string_view a = bounds_.front();
@@ -56,11 +58,14 @@ void RangeTombstoneIndex::FillTree(std::span<const RangeTombstone> tombstones) {
     // Both are among the bounds.
     size_t left = NumBoundsUpTo(tombstone.begin) - 1 + num_leaves;
     size_t right = NumBoundsUpTo(tombstone.end) - 1 + num_leaves;
+    // [left, right) is still to be noted. An edge whose parent would reach beyond the range is
+    // noted itself, and moves inwards; otherwise the parent stands for it.
     for (; left < right; left /= 2, right /= 2) {
       if (left % 2 == 1) visit(left++);
       if (right % 2 == 1) visit(--right);
     }
   };
+  // Counted first and placed then, as in a counting sort: one array has the numbers of all nodes.
   starts_.assign(2 * num_leaves + 1, 0);
   for (const RangeTombstone* tombstone : newest_first) {
     for_each_node(*tombstone, [&](size_t node) { starts_[node + 1]++; });
@@ -71,6 +76,8 @@ void RangeTombstoneIndex::FillTree(std::span<const RangeTombstone> tombstones) {
   for (const RangeTombstone* tombstone : newest_first) {
     for_each_node(*tombstone, [&](size_t node) { sequences_[next[node]++] = tombstone->sequence; });
   }
+  // Parents have smaller numbers than their children, so that one pass carries the newest number on
+  // the way from the root down to each leaf.
   std::vector<SequenceNumber> newest(2 * num_leaves, 0);
   for (size_t node = 1; node < 2 * num_leaves; node++) {
     const SequenceNumber own = starts_[node] == starts_[node + 1] ? 0 : sequences_[starts_[node]];
@@ -83,6 +90,8 @@ void RangeTombstoneIndex::FillTree(std::span<const RangeTombstone> tombstones) {
   uncovered_.shrink_to_fit();
 }
 
+// With all tombstones in sight, a covered stretch reaches from one uncovered fragment to the next.
+// At an older snapshot others may be uncovered too: neighbours are asked one by one.
 size_t RangeTombstoneIndex::FirstCoveredWith(size_t fragment, SequenceNumber snapshot) const {
   if (snapshot >= largest_sequence_) [[likely]] {
     const auto after = std::lower_bound(uncovered_.begin(), uncovered_.end(), fragment);
@@ -117,6 +126,7 @@ size_t RangeTombstoneIndex::NumBoundsUpTo(std::string_view user_key) const {
   }
   const uint64_t head = shared_prefix_.HeadOf(user_key);
   size_t first = 0;
+  // Invariant: all heads before `first` are smaller than `head`, none from first + length on is.
   for (size_t length = heads_.size(); length > 1;) {
     const size_t half = length / 2;
     first += heads_[first + half - 1] < head ? half : 0;
@@ -124,6 +134,7 @@ size_t RangeTombstoneIndex::NumBoundsUpTo(std::string_view user_key) const {
   }
   if (heads_[first] < head) return bounds_.size();  // behind the last
   if (heads_[first] > head) return first;
+  // Equal heads say nothing of the order: a key may be longer, or end in zeros.
   const auto tie_begin = heads_.begin() + static_cast<ptrdiff_t>(first);
   const auto tie_end = std::upper_bound(tie_begin, heads_.end(), head);
   const auto begin = bounds_.begin() + static_cast<ptrdiff_t>(first);
@@ -131,6 +142,8 @@ size_t RangeTombstoneIndex::NumBoundsUpTo(std::string_view user_key) const {
   return static_cast<size_t>(std::upper_bound(begin, end, user_key, is_after) - bounds_.begin());
 }
 
+// O(log^2 n): in each node from the leaf to the root, the first of the descending numbers that the
+// snapshot sees.
 SequenceNumber RangeTombstoneIndex::NewestOnPath(size_t fragment, SequenceNumber snapshot) const {
   SequenceNumber newest = 0;
   for (size_t node = fragment + num_fragments(); node > 0; node /= 2) {
@@ -150,6 +163,8 @@ size_t RangeTombstoneIndex::memory_bytes() const {
          sequences_.capacity() * sizeof(sequences_[0]);
 }
 
+// The fragment of the last search, or the gap that it fell into, bounded on either side as far as
+// there is a bound: two comparisons where keys follow each other.
 bool RangeTombstoneCursor::IsHere(std::string_view user_key) const {
   if (!has_place_) return false;
   const InternalKeyComparator& comparator = run_.front()->comparator();
@@ -181,6 +196,8 @@ void RangeTombstoneCursor::Search(std::string_view user_key) {
   sequence_ = index.NewestIn(fragment_, snapshot_);
 }
 
+// Goes no further than the index that answered: those of its neighbours are found with their own
+// keys.
 std::string_view RangeTombstoneCursor::CoveredFrom() {
   return index_->bound(index_->FirstCoveredWith(fragment_, snapshot_));
 }

@@ -9,6 +9,8 @@ using winnow::NullIfOutOfMemory;
 
 namespace winnow {
 
+// Called by background threads, of which several may compact at once: the callback guards its own
+// state.
 CompactionFilter::Decision CallbackCompactionFilter::Filter(const Entry& entry,
                                                             std::string* new_value) const {
   char* bytes = nullptr;
@@ -23,6 +25,7 @@ CompactionFilter::Decision CallbackCompactionFilter::Filter(const Entry& entry,
   switch (decision) {
     case winnow_compaction_remove:
       return Decision::kRemove;
+    // Null is an empty value: `*new_value` is empty when the filter is called.
     case winnow_compaction_change:
       if (bytes != nullptr) new_value->assign(bytes, length);
       return Decision::kChangeValue;
@@ -47,6 +50,7 @@ winnow_compactionfilter_t* winnow_compactionfilter_create(void* state, void (*de
 
 void winnow_compactionfilter_destroy(winnow_compactionfilter_t* filter) { delete filter; }
 
+// Takes a share, here and below: the handle may be given back before a database is opened.
 void winnow_options_set_compaction_filter(winnow_options_t* options,
                                           winnow_compactionfilter_t* filter) {
   options->compaction_filter = filter == nullptr ? nullptr : filter->filter;

@@ -79,6 +79,8 @@ void WriteWith(winnow_t* db, char** errptr, Update update) {
 
 }  // namespace
 
+// Each key has an outcome of its own: a copy that there is no memory for is the error of that key
+// and no other. Only where the store's own arrays cannot be made do all keys get that error.
 void MultiGetToC(size_t num_keys, const char* const* keys, const size_t* key_lens, char** values,
                  size_t* value_lens, char** errs,
                  absl::FunctionRef<void(std::span<const std::string_view>, std::span<PinnedValue>,
@@ -114,6 +116,7 @@ void MultiGetToC(size_t num_keys, const char* const* keys, const size_t* key_len
   }
 }
 
+// As leveldb_get: a length of 0 wherever null is returned, and no error for an absent key.
 char* CopyFound(const absl::Status& status, std::string_view value, size_t* vallen, char** errptr) {
   *vallen = 0;
   if (!status.ok()) {
@@ -147,6 +150,8 @@ winnow_t* winnow_open(const winnow_options_t* options, const char* name, char** 
     handle = std::make_unique<winnow_t>();
     WINNOW_ASSIGN_OR_RETURN(const winnow::Options prepared,
                             winnow::PrepareOptions(*options, &handle->options_kept));
+    // LevelDB creates the last directory of the path and no more: where its parent is missing,
+    // programs get LevelDB's error.
     if (options->file_system == nullptr && prepared.create_if_missing) {
       WINNOW_RETURN_IF_ERROR(winnow::LevelDbCheckParent(name));
     }
@@ -172,6 +177,8 @@ void winnow_close_checked(winnow_t* db, char** errptr) {
   delete db;
 }
 
+// Here and in the writes below the function without a family calls the one with it, with a handle
+// of the default family that lives for the call.
 void winnow_put(winnow_t* db, const winnow_writeoptions_t* options, const char* key, size_t keylen,
                 const char* val, size_t vallen, char** errptr) {
   winnow_columnfamily_t family = {db->default_family};

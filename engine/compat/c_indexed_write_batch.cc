@@ -11,6 +11,7 @@ namespace winnow {
 
 namespace {
 
+// NULL is "default", also in a program that has never asked for a handle of it.
 ColumnFamily* FamilyIn(const winnow_indexed_write_batch_t& handle, winnow_columnfamily_t* family) {
   return family == nullptr ? handle.db->default_family : family->family;
 }
@@ -19,6 +20,8 @@ ColumnFamily* FamilyIn(const winnow_indexed_write_batch_t& handle, winnow_column
 
 }  // namespace winnow
 
+// Refers to the database, whose families order the index: it must be given back before
+// winnow_close.
 winnow_indexed_write_batch_t* winnow_indexed_write_batch_create(winnow_t* db) {
   return winnow::NullIfOutOfMemory([db] {
     return new winnow_indexed_write_batch_t{db, winnow::IndexedWriteBatch(*db->db)};
@@ -27,6 +30,8 @@ winnow_indexed_write_batch_t* winnow_indexed_write_batch_create(winnow_t* db) {
 
 void winnow_indexed_write_batch_destroy(winnow_indexed_write_batch_t* batch) { delete batch; }
 
+// With an errptr, unlike the updates of a plain batch: they enter the index at once, and one that
+// fails leaves the batch as it was, so that nothing has to be remembered for the write.
 void winnow_indexed_write_batch_put(winnow_indexed_write_batch_t* batch,
                                     winnow_columnfamily_t* family, const char* key, size_t keylen,
                                     const char* val, size_t vallen, char** errptr) {
@@ -83,6 +88,7 @@ void winnow_indexed_write_batch_multi_get(winnow_indexed_write_batch_t* batch,
 winnow_iterator_t* winnow_indexed_write_batch_create_iterator(winnow_indexed_write_batch_t* batch,
                                                               const winnow_readoptions_t* options,
                                                               winnow_columnfamily_t* family) {
+  // Without its bound an iterator would show too much: an error instead of wrong entries.
   if (winnow::LacksBound(*options)) return winnow::HandleOf(winnow::NewOutOfMemoryIterator());
   return winnow::HandleOf(
       batch->batch.NewIterator(options->options, winnow::FamilyIn(*batch, family)));
@@ -101,6 +107,7 @@ void winnow_indexed_write_batch_pop_savepoint(winnow_indexed_write_batch_t* batc
   ReportToC(batch->batch.PopSavepoint(), errptr);
 }
 
+// Iterators of the batch have an error from then on.
 void winnow_indexed_write_batch_clear(winnow_indexed_write_batch_t* batch) { batch->batch.Clear(); }
 
 uint32_t winnow_indexed_write_batch_count(const winnow_indexed_write_batch_t* batch) {

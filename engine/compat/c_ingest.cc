@@ -16,6 +16,8 @@ namespace winnow {
 namespace {
 
 // `families` null: all files are for "default".
+// The result is the sequence number that all entries got. 0 may be one (behind all others): errptr
+// tells it from a failure.
 uint64_t Ingest(winnow_t* db, const winnow_ingestoptions_t& options,
                 winnow_columnfamily_t* const* families, const char* const* paths, size_t num_paths,
                 char** errptr) {
@@ -36,6 +38,8 @@ uint64_t Ingest(winnow_t* db, const winnow_ingestoptions_t& options,
 
 }  // namespace winnow
 
+// The handle takes shares of the callbacks and of the file system, which the writer uses until it
+// is destroyed: whoever made them may give them back at once.
 winnow_sstwriter_t* winnow_sstwriter_create(const winnow_options_t* options, const char* path,
                                             char** errptr) {
   std::unique_ptr<winnow_sstwriter_t> handle;
@@ -79,6 +83,7 @@ uint64_t winnow_sstwriter_file_bytes(const winnow_sstwriter_t* writer) {
   return writer->writer->file_bytes();
 }
 
+// The way to give up: the writer removes a file that was not finished.
 void winnow_sstwriter_destroy(winnow_sstwriter_t* writer) { delete writer; }
 
 winnow_ingestoptions_t* winnow_ingestoptions_create(void) {

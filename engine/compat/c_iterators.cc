@@ -44,6 +44,7 @@ void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr) {
   winnow::ReportToC(iterator->iterator->status(), errptr);
 }
 
+// Not valid until the next seek, which shows the present state; bounds stay.
 void winnow_iter_refresh(winnow_iterator_t* iterator, char** errptr) {
   winnow::ReportToC(iterator->iterator->Refresh(), errptr);
 }
@@ -151,6 +152,7 @@ void winnow_writebatch_delete_range_cf(winnow_writebatch_t* batch,
   });
 }
 
+// What the source lacks the result lacks as well.
 void winnow_writebatch_append(winnow_writebatch_t* destination, const winnow_writebatch_t* source) {
   Add(destination, [&](winnow::WriteBatch& updates) { updates.Append(source->batch); });
   destination->is_incomplete |= source->is_incomplete;
@@ -178,6 +180,8 @@ namespace {
 
 using UpdateFunction = void (*)(void*, int, uint32_t, const char*, size_t, const char*, size_t);
 
+// For programs that must see every update, merges and range deletions among them: `value` is the
+// operand there, or the end of the range.
 class UpdateHandler final : public winnow::WriteBatch::Handler {
  public:
   UpdateHandler(void* state, UpdateFunction update) : state_(state), update_(update) {}

@@ -37,6 +37,8 @@ char* PropertyValue(winnow_t* db, ColumnFamily* family, const char* name) {
   });
 }
 
+// Made and copied in one place: a text that lacked memory on the way is an error with null, never
+// half a text.
 char* ExplainText(winnow_t* db, ColumnFamily* family, std::string_view key, bool json,
                   char** errptr) {
   char* text = nullptr;
@@ -93,10 +95,12 @@ absl::Status CompactRange(winnow_t* db, ColumnFamily* family, const char* start,
 
 }  // namespace winnow
 
+// Null both for "no such property" and for lack of memory, as LevelDB's function has no errptr.
 char* winnow_property_value(winnow_t* db, const char* propname) {
   return winnow::PropertyValue(db, db->default_family, propname);
 }
 
+// Reads the file STATISTICS, which the process that has the database open keeps up to date.
 char* winnow_saved_statistics(const winnow_options_t* options, const char* name, char** errptr) {
   char* text = nullptr;
   ReportFrom(errptr, [&]() -> absl::Status {
@@ -157,6 +161,7 @@ void winnow_compact_range_checked_cf(winnow_t* db, winnow_columnfamily_t* family
   if (ReportToC(status, errptr)) db->compact_range_error.Keep(status);
 }
 
+// Waits until the memtables are tables on disk, as DB::Flush does.
 void winnow_flush(winnow_t* db, char** errptr) {
   ReportToC(db->db->Flush(db->default_family), errptr);
 }
@@ -178,12 +183,14 @@ void winnow_set_options(winnow_t* db, int count, const char* const* names,
 void winnow_set_options_cf(winnow_t* db, winnow_columnfamily_t* family, int count,
                            const char* const* names, const char* const* values, char** errptr) {
   winnow::ReportFrom(errptr, [&] {
+    // All of them go in one call, which takes all or, if one is wrong, none.
     std::vector<winnow::OptionSetting> settings;
     for (int i = 0; i < count; i++) settings.push_back({names[i], values[i]});
     return db->db->SetOptions(family->family, settings);
   });
 }
 
+// The value in force, changes by winnow_set_options included.
 char* winnow_get_option(winnow_t* db, const char* name, char** errptr) {
   winnow_columnfamily_t family = {db->default_family};
   return winnow_get_option_cf(db, &family, name, errptr);
@@ -194,6 +201,7 @@ char* winnow_get_option_cf(winnow_t* db, winnow_columnfamily_t* family, const ch
   return winnow::TextToC([&] { return db->db->GetOption(family->family, name); }, errptr);
 }
 
+// For tables that are written from now on; winnow_refilter is for those that there are.
 void winnow_set_filter(winnow_t* db, const char* filter, const char* filter_key, char** errptr) {
   ReportToC(db->db->SetFilter(db->default_family, winnow::TextOrEmpty(filter),
                               winnow::TextOrEmpty(filter_key)),
@@ -210,6 +218,7 @@ void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const cha
 void winnow_start_trace(winnow_t* db, const char* path, uint64_t max_bytes, uint8_t hash_keys,
                         uint32_t one_in, char** errptr) {
   winnow::TraceOptions options;
+  // 0 leaves the default: a trace of no bytes would be none.
   if (max_bytes != 0) options.max_bytes = max_bytes;
   options.hash_keys = hash_keys != 0;
   options.one_in = one_in;
@@ -219,9 +228,11 @@ void winnow_start_trace(winnow_t* db, const char* path, uint64_t max_bytes, uint
 uint64_t winnow_end_trace(winnow_t* db, char** errptr) {
   const absl::StatusOr<winnow::TraceInfo> info = db->db->EndTrace();
   winnow::ReportToC(info.status(), errptr);
+  // 0 is also the count of a trace in which nothing was called: errptr tells the two apart.
   return info.ok() ? info->calls_recorded : 0;
 }
 
+// Blocks until the last file is done, unless `progress` says 0.
 void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
                      uint64_t filter_memory_budget, uint8_t (*progress)(void*, uint64_t, uint64_t),
                      void* state, char** errptr) {
@@ -240,6 +251,7 @@ void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char*
     options.filter_key = winnow::TextOrEmpty(filter_key);
     options.filter_memory_budget = filter_memory_budget;
     if (progress != nullptr) {
+      // Refers to the arguments: it is called on this thread, and not after Refilter has returned.
       options.on_progress = [&](const winnow::RefilterInfo& so_far) {
         return progress(state, so_far.files_refiltered, so_far.files_left) != 0;
       };
@@ -274,6 +286,7 @@ char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const 
   return winnow::ExplainText(db, family->family, BytesOf(key, keylen), /*json=*/true, errptr);
 }
 
+// NULL for the family is "default", as there is one function for all families.
 char* winnow_explain_range(winnow_t* db, winnow_columnfamily_t* family, const char* start,
                            size_t startlen, const char* limit, size_t limitlen, char** errptr) {
   return winnow::ExplainRangeText(db, family, BytesOf(start, startlen), BytesOf(limit, limitlen),
@@ -321,6 +334,7 @@ void winnow_repair_db(const winnow_options_t* options, const char* name, char** 
     KeptAlive kept;
     WINNOW_ASSIGN_OR_RETURN(const winnow::Options prepared,
                             winnow::PrepareOptions(*options, &kept));
+    // The report is for callers in C++; LevelDB's function has no place for it.
     return winnow::LevelDbRepairError(winnow::RepairDatabase(prepared, name).status());
   });
 }

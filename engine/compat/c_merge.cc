@@ -44,6 +44,8 @@ struct OperandArrays {
   std::vector<size_t> lengths;
 };
 
+// An operator is asked by readers, flushes and compactions, at once. What runs out of memory here
+// throws: the store catches it where the request ends.
 class CallbackMergeOperator final : public MergeOperator {
  public:
   CallbackMergeOperator(void* state, void (*destructor)(void*), FullFunction full,
@@ -55,6 +57,7 @@ class CallbackMergeOperator final : public MergeOperator {
   absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
                          std::span<const std::string_view> operands,
                          std::string* result) const override {
+    // The callback counts by int. Fewer operands would make another value.
     if (!OperandArrays::Fit(operands)) return absl::ResourceExhaustedError("too many operands");
     const OperandArrays arrays(operands);
     // An existing value of length 0 is not NULL.
@@ -68,9 +71,12 @@ class CallbackMergeOperator final : public MergeOperator {
               existing.has_value() ? existing->size() : 0, arrays.bytes.data(),
               arrays.lengths.data(), static_cast<int>(operands.size()), &success, &length);
     if (Take(bytes, length, success, result)) return absl::OkStatus();
+    // The store puts key and operator in front, and makes FailedPrecondition of whatever code it
+    // is.
     return absl::UnknownError("the callback full_merge has failed");
   }
 
+  // False is always right: the operands stay apart, and wait for a full merge.
   bool PartialMerge(std::string_view key, std::span<const std::string_view> operands,
                     std::string* result) const override {
     if (partial_ == nullptr || !OperandArrays::Fit(operands)) return false;
@@ -86,6 +92,7 @@ class CallbackMergeOperator final : public MergeOperator {
  private:
   // The callback's malloc, given back with the free of the same C library.
   static bool Take(char* bytes, size_t length, uint8_t success, std::string* result) {
+    // Before the append, which may throw.
     const std::unique_ptr<char, void (*)(void*)> owned(bytes, std::free);
     if (success == 0 || bytes == nullptr) return false;
     result->append(bytes, length);
@@ -142,6 +149,8 @@ void winnow_merge_cf(winnow_t* db, const winnow_writeoptions_t* options,
             errptr);
 }
 
+// As the other updates of a batch (c_iterators.cc): without an errptr, so that the write refuses
+// what is incomplete.
 void winnow_writebatch_merge(winnow_writebatch_t* batch, const char* key, size_t klen,
                              const char* operand, size_t operandlen) {
   const bool had_memory = winnow::UnlessOutOfMemory(

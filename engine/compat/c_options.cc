@@ -78,6 +78,7 @@ winnow_options_t* winnow_options_create(void) {
   });
 }
 
+// The sizes are Winnow's own choice; what LevelDB's programs expect of a new handle stays.
 winnow_options_t* winnow_options_create_for_memory(size_t memory_bytes, int threads) {
   winnow_options_t* const options = winnow_options_create();
   const bool had_memory = options != nullptr && UnlessOutOfMemory([&] {
@@ -146,6 +147,7 @@ void winnow_options_set_block_restart_interval(winnow_options_t* options, int nu
   options->options.block_restart_interval = std::clamp(num_keys, 1, winnow::kMaxRestartInterval);
 }
 
+// 0 and less stand for max_open_files = 0 of winnow/options.h, which LevelDB's option cannot say.
 void winnow_options_set_max_open_files(winnow_options_t* options, int num_files) {
   options->options.max_open_files =
       num_files <= 0 ? 0 : std::clamp(num_files, winnow::kMinOpenFiles, winnow::kMaxOpenFiles);
@@ -179,6 +181,7 @@ char* winnow_options_get(const winnow_options_t* options, const char* name, char
 // used.
 void winnow_options_load(winnow_options_t* options, const char* path, char** errptr) {
   winnow::ReportFrom(errptr, [&]() -> absl::Status {
+    // A share of each callback that the families of `loaded` point to.
     KeptAlive kept;
     WINNOW_ASSIGN_OR_RETURN(winnow::Options loaded, winnow::PrepareOptions(*options, &kept));
     WINNOW_RETURN_IF_ERROR(winnow::DB::LoadOptions(path, &loaded));
@@ -193,6 +196,7 @@ void winnow_options_load(winnow_options_t* options, const char* path, char** err
   });
 }
 
+// A pointer for good, as C programs keep it; the list is made at the first call.
 const char* winnow_option_name(size_t index) {
   return NullIfOutOfMemory([&] {
     // Never destroyed: the names are handed out.

@@ -16,11 +16,13 @@ namespace winnow {
 
 namespace {
 
+// NULL is "default", as everywhere in winnow/c_transactions.h.
 ColumnFamily* FamilyOf(const winnow_transaction_t& handle, winnow_columnfamily_t* family) {
   return family == nullptr ? handle.transaction->DefaultColumnFamily() : family->family;
 }
 
 // Every call's outcome passes here.
+// A success clears it too: the question is about the last call.
 absl::Status Noted(winnow_transaction_t* handle, absl::Status status) {
   handle->is_conflict = absl::IsAborted(status);
   return status;
@@ -47,6 +49,7 @@ void winnow_transactionoptions_set_snapshot_at_begin(winnow_transactionoptions_t
   options->options.snapshot_at_begin = value != 0;
 }
 
+// A value out of range is refused when a transaction begins, which has an errptr.
 void winnow_transactionoptions_set_lock_timeout_ms(winnow_transactionoptions_t* options,
                                                    int64_t milliseconds) {
   options->options.lock_timeout = std::chrono::milliseconds(milliseconds);
@@ -57,12 +60,15 @@ void winnow_transactionoptions_set_detect_deadlocks(winnow_transactionoptions_t*
   options->options.detect_deadlocks = value != 0;
 }
 
+// The handle first: once the transaction has begun nothing can fail, and no lock or snapshot is
+// left without an owner.
 winnow_transaction_t* winnow_begin_transaction(winnow_t* db,
                                                const winnow_transactionoptions_t* options,
                                                char** errptr) {
   std::unique_ptr<winnow_transaction_t> handle;
   const bool begun = ReportFrom(errptr, [&]() -> absl::Status {
     handle = std::make_unique<winnow_transaction_t>();
+    // For NULL options.
     const winnow::TransactionOptions defaults;
     WINNOW_ASSIGN_OR_RETURN(
         handle->transaction,
@@ -72,6 +78,7 @@ winnow_transaction_t* winnow_begin_transaction(winnow_t* db,
   return begun ? handle.release() : nullptr;
 }
 
+// Rolls back what was not committed, and releases its locks.
 void winnow_transaction_destroy(winnow_transaction_t* transaction) { delete transaction; }
 
 void winnow_transaction_put(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
@@ -121,6 +128,7 @@ char* winnow_transaction_get(winnow_transaction_t* transaction, const winnow_rea
   return winnow::CopyFound(status, value.view(), vallen, errptr);
 }
 
+// An error here may be a conflict, where a plain get has none.
 char* winnow_transaction_get_for_update(winnow_transaction_t* transaction,
                                         const winnow_readoptions_t* options,
                                         winnow_columnfamily_t* family, const char* key,
@@ -133,6 +141,7 @@ char* winnow_transaction_get_for_update(winnow_transaction_t* transaction,
   return winnow::CopyFound(status, value.view(), vallen, errptr);
 }
 
+// Not noted: it locks nothing, and so meets no conflict, and each key has an errptr of its own.
 void winnow_transaction_multi_get(winnow_transaction_t* transaction,
                                   const winnow_readoptions_t* options,
                                   winnow_columnfamily_t* family, size_t num_keys,
@@ -149,6 +158,7 @@ void winnow_transaction_multi_get(winnow_transaction_t* transaction,
 winnow_iterator_t* winnow_transaction_create_iterator(winnow_transaction_t* transaction,
                                                       const winnow_readoptions_t* options,
                                                       winnow_columnfamily_t* family) {
+  // Without its bound it would show too much.
   if (winnow::LacksBound(*options)) return winnow::HandleOf(winnow::NewOutOfMemoryIterator());
   return winnow::HandleOf(transaction->transaction->NewIterator(
       options->options, winnow::FamilyOf(*transaction, family)));
@@ -166,6 +176,8 @@ void winnow_transaction_pop_savepoint(winnow_transaction_t* transaction, char** 
   ReportToC(winnow::Noted(transaction, transaction->transaction->PopSavepoint()), errptr);
 }
 
+// Does not look at compact_range_error: that is for programs of LevelDB's, which have no
+// transactions (winnow/c.h).
 void winnow_transaction_commit(winnow_transaction_t* transaction,
                                const winnow_writeoptions_t* options, char** errptr) {
   ReportToC(winnow::Noted(transaction, transaction->transaction->Commit(options->options)), errptr);

@@ -70,6 +70,8 @@ std::string_view LevelDbComparatorName(std::string_view name) {
 std::optional<absl::Status> OtherComparatorError(std::string_view message) {
   constexpr std::string_view kWritten = " was written with comparator '";
   constexpr std::string_view kGiven = "', but the options give '";
+  // The family's name stands before the one text and comparators' names around the other: the first
+  // match of the one and the last of the other are the store's own, whatever the names hold.
   const size_t written = message.find(kWritten);
   const size_t given = message.rfind(kGiven);
   if (written == std::string_view::npos || given == std::string_view::npos) return std::nullopt;

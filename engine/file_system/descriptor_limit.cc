@@ -7,6 +7,7 @@
 namespace winnow {
 
 uint64_t DescriptorLimit() {
+  // More than any database opens, and far from where a sum of limits overflows.
   constexpr uint64_t kUnlimited = uint64_t{1} << 30;
   struct rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {

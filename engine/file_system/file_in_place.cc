@@ -8,6 +8,8 @@ namespace winnow {
 
 FileInPlace::FileInPlace(FileSystem& file_system, std::string path, Size size)
     : path_(std::move(path)), size_(size) {
+  // A file system without identities, like LevelDB's Envs, leaves it unset: nothing is checked
+  // then.
   const absl::StatusOr<FileIdentity> identity = file_system.Identify(path_);
   if (identity.ok()) identity_ = *identity;
 }
@@ -27,6 +29,7 @@ absl::Status FileInPlace::Check(FileSystem& file_system) {
     return CorruptionError(path_, absl::StrCat("was cut from ", identity_->bytes, " to ",
                                                now->bytes, " bytes while the database is open"));
   }
+  // The next cut is measured from here.
   identity_->bytes = now->bytes;
   return absl::OkStatus();
 }

@@ -43,10 +43,14 @@ class PosixFileMapping final : public FileMapping {
 
 std::unique_ptr<FileMapping> MapPosixFile(int descriptor, uint64_t bytes) {
   struct stat information;
+  // mmap refuses an empty file; and of one that was cut since it was opened, touching what lies
+  // behind its end would be SIGBUS.
   if (bytes == 0 || ::fstat(descriptor, &information) != 0 ||
       static_cast<uint64_t>(information.st_size) < bytes) {
     return nullptr;
   }
+  // Counted first and taken back if it was too many: threads at once may refuse each other the last
+  // one, but never exceed the limit.
   if (num_mappings.fetch_add(1, std::memory_order_relaxed) >= kMostFileMappings) {
     num_mappings.fetch_sub(1, std::memory_order_relaxed);
     return nullptr;

@@ -107,6 +107,8 @@ std::vector<const FoundSstable*> FamilyRepair::Unlisted(const ColumnFamilyState&
     const bool is_younger =
         table->was_orphaned || table->number >= state_.next_file_number.value_or(0) ||
         (properties.has_value() && properties->largest_sequence > state_.last_sequence.value_or(0));
+    // An older table may be one that the missing one was made of: it then holds what is lost with
+    // it.
     const bool fills_a_hole = std::any_of(listed.begin(), listed.end(), [&](const Listed& entry) {
       return entry.table == nullptr && Overlaps(family.comparator(), *table, entry.added.file);
     });
@@ -221,6 +223,7 @@ absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
   }
   edit->added.clear();
   WINNOW_ASSIGN_OR_RETURN(const auto files, sstables_->Merge(sound, family));
+  // One sorted run may lie on any level; on the last one no reader looks for anything below it.
   for (const FileMetadata& file : files) edit->added.push_back({kNumLevels - 1, file});
   merged_.emplace_back(family.name());
   // What the manifest says of logs is as old as it is: the family goes on with the first log that

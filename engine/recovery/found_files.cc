@@ -49,6 +49,8 @@ absl::Status FoundFiles::List() {
     } else if (type == FileType::kLog && !was_orphaned) {
       logs_.insert(number);
     } else if (type == FileType::kSstable) {
+      // Names such as 12.sst and 000012.sst.orphan have a number that leads to another name: a
+      // table that is kept gets a new number then.
       const bool is_in_use = NameOnly(SstableFileName(path_, number)) == name;
       FoundSstable& table = tables_.emplace_back();
       table.name = name;
@@ -82,14 +84,18 @@ absl::Status FoundFiles::ReadManifest(DatabaseMutex* mutex, const std::string& n
                                       bool is_current) {
   FileType type;
   uint64_t number = 0;
+  // Succeeds: List has taken the name for a manifest's.
   ParseFileName(name.substr(0, name.find(kOrphanSuffix)), &type, &number);
   const std::string path = absl::StrCat(path_, "/", name);
   for (int look = 1;; look++) {
+    // One for each look, since reading applies edits as it goes: what a failed look has applied
+    // must not be there at the next.
     VersionSet versions({&file_system_, path_, nullptr}, mutex);
     auto readable = versions.ReadState(path, number);
     // A manifest of a newer format is sound: taking an older one would undo what has happened
     // since.
     if (MustEndRepair(readable.status())) return readable.status();
+    // Damage stays, and is not read twice; an I/O error may not be there the next time.
     const bool may_pass = !readable.ok() && !IsCorruption(readable.status());
     if (may_pass && look == 1) continue;
     if (!readable.ok()) {
@@ -97,12 +103,15 @@ absl::Status FoundFiles::ReadManifest(DatabaseMutex* mutex, const std::string& n
       return absl::OkStatus();
     }
     if (!readable->damage.ok()) notes_.emplace_back(readable->damage.message());
+    // Also of manifests that are not chosen: what one of them has given out is not given out again.
     next_file_number_ = std::max(next_file_number_, readable->state.next_file_number.value_or(1));
     manifests_.push_back({name, is_current, std::move(readable->state), readable->damage});
     return absl::OkStatus();
   }
 }
 
+// The likeliest first, but all of them: a file's name may be wrong. O(tables of all manifests), and
+// so asked for only where a footer is gone.
 std::vector<KnownSstable> FoundFiles::KnownSstables(uint64_t number) const {
   std::vector<KnownSstable> same_number;
   std::vector<KnownSstable> others;
@@ -137,6 +146,8 @@ absl::Status FoundFiles::ReadFrame(FoundSstable* table) const {
   const std::string path = absl::StrCat(path_, "/", table->name);
   WINNOW_ASSIGN_OR_RETURN(const auto file, file_system_.OpenRandomAccess(path));
   WINNOW_ASSIGN_OR_RETURN(table->frame, FindSstableFrame(*file, path, {}));
+  // The properties do not say the identity that the checksums of blocks are seeded with: it is
+  // tried out among those that manifests know.
   if (!table->frame.footer.has_value()) {
     WINNOW_ASSIGN_OR_RETURN(table->frame,
                             FindSstableFrame(*file, path, KnownSstables(table->number)));
@@ -163,6 +174,8 @@ absl::Status FoundFiles::ReadLogHeaders() {
     const absl::StatusOr<LogIdentity> stated =
         ReadLogIdentity(file_system_, LogFileName(path_, log));
     if (MustEndRepair(stated.status())) return stated.status();
+    // A log whose header cannot be read stays among the logs, but has no vote on which database
+    // this is.
     if (stated.ok()) log_databases_[log] = stated->database;
   }
   return absl::OkStatus();
@@ -179,6 +192,7 @@ uint64_t FoundFiles::CommonestDatabaseOfLogs() const {
   return most == logs.end() ? 0 : most->first;
 }
 
+// Logs with an unreadable header stay: the reader will say what is left of them.
 void FoundFiles::LeaveOutLogsExceptOf(uint64_t database) {
   for (const auto& [log, stated] : log_databases_) {
     if (stated != database) logs_.erase(log);
@@ -202,6 +216,8 @@ uint64_t FoundFiles::CommonestSeed() const {
   return most == entries.end() ? 0 : most->first;
 }
 
+// The hash seed is drawn once, when a database is created. A manifest with another seed than most
+// entries was copied here from elsewhere, and would list none of the tables.
 bool FoundFiles::IsOfThisDatabase(const VersionEdit& state) const {
   const uint64_t commonest = CommonestSeed();
   if (commonest == 0 || state.hash_seed == commonest) return true;
@@ -242,6 +258,8 @@ absl::StatusOr<FoundFiles::LogEnds> FoundFiles::EndsOf(uint64_t log) const {
   std::string_view payload;
   for (uint64_t records = 0; opened.ok(); records++) {
     const absl::StatusOr<bool> more = (*opened)->Read(&payload);
+    // Counts as not closed, the cautious side: no log is given up on the word of one that cannot be
+    // read.
     if (!more.ok()) return ends;
     if (!*more) break;
     LogStart start;

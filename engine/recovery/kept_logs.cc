@@ -19,10 +19,15 @@ bool KeptLogs::AddBatches(std::string_view payload, Log* log) {
   BatchReader reader(payload.substr(1));
   BatchUpdate update;
   SequenceNumber sequence = reader.first_sequence();
+  // As LogReplay demands it: a batch that the opening would refuse must not be counted on.
   if (sequence == 0 || sequence > kMaxSequenceNumber - reader.num_updates()) return false;
   const bool is_first = log->first_sequence == 0;
+  // The number in between went to an ingested table or a write without log, which may be the newest
+  // version of a key that this log names.
   if (!is_first && sequence != log->last_sequence + 1) return false;
   if (is_first) log->first_sequence = sequence;
+  // Counted on the way, also of a batch that turns out to be malformed: nothing of its log is
+  // replayed then, and the counts only say that it may hold entries of the family.
   for (bool more = true;; sequence++) {
     if (!reader.Next(&update, &more).ok()) return false;
     if (!more) break;
@@ -40,6 +45,7 @@ absl::StatusOr<KeptLogs::Log> KeptLogs::Read(uint64_t number) const {
   const auto opened = LogReader::Open(file_system_, LogFileName(directory_, number),
                                       {number, database_}, LogRecoveryMode::kSalvage);
   if (MustEndRepair(opened.status())) return opened.status();
+  // Not sound: it ends the suffix, and is kept for people to look at.
   if (!opened.ok()) return log;
   LogReader& reader = **opened;
   bool is_sound = true;
@@ -50,6 +56,8 @@ absl::StatusOr<KeptLogs::Log> KeptLogs::Read(uint64_t number) const {
     if (!more.ok()) return log;
     if (!*more) break;
     LogStart start;
+    // Stands once, at the beginning: which log came before, and how many records that had in the
+    // end.
     if (LogStart::Decode(payload, &start)) {
       log.previous_log = start.previous_log;
       log.previous_records = start.previous_records;
@@ -58,11 +66,15 @@ absl::StatusOr<KeptLogs::Log> KeptLogs::Read(uint64_t number) const {
     }
   }
   const LogEnd& end = reader.end();
+  // A torn tail is sound. If a record was lost with it, the next log's count says so; in the newest
+  // log it was the write that a crash cut off.
   log.is_sound = is_sound && end.skipped.empty() && end.kind != LogEnd::Kind::kDamaged;
   return log;
 }
 
 absl::Status KeptLogs::ReadAll() {
+  // Once for all families, as it reads all bytes of all logs. An error ends the repair, so that
+  // nobody asks again with only some of them read.
   if (std::exchange(has_read_, true)) return absl::OkStatus();
   for (const uint64_t number : logs_) {
     WINNOW_ASSIGN_OR_RETURN(Log log, Read(number));
@@ -71,6 +83,9 @@ absl::Status KeptLogs::ReadAll() {
   return absl::OkStatus();
 }
 
+// From the newest log backwards, as far as each is sound, has the records that its successor
+// counts, and ends with the sequence number before the successor's first. Invariant: of every key
+// that the logs from `first` on name, they hold the newest version.
 uint64_t KeptLogs::FirstOfSuffix() const {
   uint64_t first = UINT64_MAX;
   SequenceNumber next_sequence = 0;  // of the batch that follows; 0: none does

@@ -12,6 +12,7 @@
 
 namespace winnow {
 
+// Reads the whole log: only where salvage has two files for one.
 absl::StatusOr<uint64_t> LogReplay::CountRecords(const std::string& path, uint64_t number) const {
   auto opened =
       LogReader::Open(*file_system_, path, {number, DatabaseOfLogs()}, LogRecoveryMode::kSalvage);
@@ -56,6 +57,7 @@ absl::Status LogReplay::MatchLogsByContent() {
     WINNOW_RETURN_IF_ERROR(KeepInLost(path));
   }
   std::map<uint64_t, std::string> found;
+  // All of them leave their places before any gets another: two logs may have each other's name.
   for (const auto& [number, stated] : misnamed) found[number] = paths_.extract(number).mapped();
   const uint64_t oldest_needed = versions_->OldestNeededLog();
   for (const auto& [number, stated] : misnamed) {
@@ -70,6 +72,8 @@ absl::Status LogReplay::MatchLogsByContent() {
       WINNOW_RETURN_IF_ERROR(leave_out(path, "which nothing needs"));
       continue;
     }
+    // The place is taken where the log has a file of its right name too, or several misnamed
+    // copies.
     const auto [replayed, is_first] = paths_.emplace(stated, path);
     std::string shorter;
     if (!is_first) {
@@ -154,6 +158,8 @@ absl::Status LogReplay::CheckDamage(uint64_t number, const LogReader& reader, bo
   const LogEnd& end = reader.end();
   const std::string& path = paths_.at(number);
   if (options_.recovery_mode == RecoveryMode::kSalvage) {
+    // The reader has passed over these and gone on; what they held is lost to the database, and the
+    // copy in lost/ is all that is left of it.
     for (const LogEnd::SkippedRange& skipped : end.skipped) {
       AddLoss(absl::StrCat(path, ": at offset ", skipped.offset, ": ",
                            Counted(skipped.length, "byte"), " skipped: ", skipped.reason));
@@ -182,6 +188,7 @@ absl::Status LogReplay::CheckDamage(uint64_t number, const LogReader& reader, bo
 absl::Status LogReplay::SetAside(uint64_t number, std::string_view suffix) {
   if (!write_tables_) return absl::OkStatus();  // read-only: nothing is touched
   const std::string& path = paths_.at(number);
+  // The same name at every attempt: one that a crash left half copied is written anew.
   const std::string copy = absl::StrCat(path, ToAbsl(suffix));
   // Copied, not renamed: until a new manifest is durable, another crash must find the log where it
   // was, or what has been replayed from it would be lost. After that the log is removed.

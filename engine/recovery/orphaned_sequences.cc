@@ -18,14 +18,18 @@ namespace {
 class AnyOrder final : public Comparator {
  public:
   std::string_view Name() const override { return "winnow.any-order"; }
+  // Whatever is compared with the key before it comes behind: the walk drops no entry as out of
+  // order.
   int Compare(std::string_view, std::string_view) const override { return -1; }
 };
 
 absl::StatusOr<SequenceNumber> LargestSequenceOf(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system.OpenRandomAccess(path));
   WINNOW_ASSIGN_OR_RETURN(SstableFrame frame, FindSstableFrame(*file, path, {}));
+  // The usual case, at the cost of a few small reads; without properties all entries are read.
   if (frame.properties.has_value()) return frame.properties->largest_sequence;
   SequenceNumber largest = 0;
+  // No block can be checked without the identity that seeds its checksum.
   if (frame.file_id == 0) return largest;
   const AnyOrder any_order;
   SstableSalvage walk(std::move(file), path, std::move(frame));
@@ -57,6 +61,7 @@ absl::StatusOr<SequenceNumber> LargestOrphanedSequence(FileSystem& file_system,
     if (!was_orphaned && live.contains(number)) continue;
     const absl::StatusOr<SequenceNumber> found =
         LargestSequenceOf(file_system, absl::StrCat(directory, "/", name));
+    // All other errors are the table's own, which a repair could not take back either.
     if (absl::IsResourceExhausted(found.status())) return found.status();
     largest = std::max(largest, found.value_or(0));
   }

@@ -26,6 +26,10 @@ bool IsExternal(const FoundSstable& table) {
   return table.frame.properties.has_value() && table.frame.properties->is_external;
 }
 
+// Takes stock of every file by what it says of itself (FoundFiles), chooses the manifest that knows
+// most or makes one up, has FamilyRepair put the tables of each family in order, and commits all of
+// it with one new manifest (WriteState). Until CURRENT names that, the old state is as it was
+// found, so that a repair that fails or is killed may simply be run again.
 class DatabaseRepair {
  public:
   DatabaseRepair(const Options& options, std::string path)
@@ -49,12 +53,15 @@ class DatabaseRepair {
   }
 
  private:
+  // Families that the options do not name have the settings of the options themselves, as at an
+  // opening.
   const ColumnFamilyOptions& OptionsForFamily(const std::string& name) const {
     const auto named = options_.column_families.find(name);
     return named != options_.column_families.end() ? named->second : options_;
   }
 
   absl::Status RepairFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    // Manifests first: the frame of a table that has lost its footer is found by what they name.
     WINNOW_RETURN_IF_ERROR(found_.ReadManifests(&mutex_));
     WINNOW_RETURN_IF_ERROR(found_.ReadSstables());
     WINNOW_RETURN_IF_ERROR(found_.ReadLogHeaders());
@@ -62,6 +69,8 @@ class DatabaseRepair {
     sstables_ =
         std::make_unique<RepairSstables>(SstableStore{&file_system_, path_, nullptr, &open_files_},
                                          found_.next_file_number(), &report_);
+    // Whatever is wrong with CURRENT or a manifest calls for a new one, even if all tables are in
+    // place.
     bool must_write = !found_.notes().empty();
     const FoundManifest* manifest = found_.BestManifest();
     VersionEdit state;
@@ -82,6 +91,7 @@ class DatabaseRepair {
     state.oldest_log = std::max(state.oldest_log.value_or(0), first_log);
     const std::vector<const FoundSstable*> tables = TablesOf(state);
     AddFamiliesOf(tables, &state);
+    // FamilyRepair goes by what was listed, while the loop below replaces the edits of `state`.
     const VersionEdit as_listed = state;
     KeptLogs kept_logs(&file_system_, path_, found_.logs(), state.hash_seed.value_or(0),
                        state.last_sequence.value_or(0));
@@ -92,6 +102,7 @@ class DatabaseRepair {
     }
     // What an older manifest says of the logs was true then.
     if (report_.manifest_rebuilt) state.newest_log.reset();
+    // Tables may be younger than the manifest: no later write may get a number that they hold.
     state.last_sequence = std::max(state.last_sequence.value_or(0), families.largest_sequence());
     repaired_.merged_families = families.merged();
     SetAsideUnused(state, families, manifest);
@@ -122,6 +133,8 @@ class DatabaseRepair {
 
   // Tables of another database are sound, and wrong here.
   std::vector<const FoundSstable*> TablesOf(const VersionEdit& state) {
+    // What the manifest lists is ours whatever it says of itself: an ingested table was written
+    // without knowing the database, and one that has lost header and properties says nothing.
     std::set<uint64_t> listed;
     for (const FamilyEdit& family : state.families) {
       for (const FamilyEdit::AddedFile& added : family.added) listed.insert(added.file.file_id);
@@ -145,6 +158,8 @@ class DatabaseRepair {
       const std::optional<uint32_t> id = table->frame.column_family_id();
       if (!id.has_value()) continue;
       const FoundSstable*& other = youngest[*id];
+      // A table that has its properties says more of the family than a younger one that has its
+      // header alone.
       const auto rank = [](const FoundSstable& of) {
         return std::pair(of.frame.properties.has_value(), of.number);
       };
@@ -293,11 +308,13 @@ class DatabaseRepair {
           absl::StrCat("what was replaced is in ", path_, "/", ToAbsl(kLostDirectory)));
     }
     if (is_changed) {
+      // Taken before next_file_number is read, which must lie above it.
       const uint64_t manifest_number = sstables_->NewFileNumber();
       state.next_file_number = sstables_->next_file_number();
       WINNOW_RETURN_IF_ERROR(WriteManifest(file_system_, path_, manifest_number, state));
       WINNOW_RETURN_IF_ERROR(WriteCurrentFile(file_system_, path_, manifest_number));
     }
+    // Errors are of no account: a name that stays is that of an orphan.
     for (const std::string& name : replaced) {
       file_system_.Remove(absl::StrCat(path_, "/", name)).IgnoreError();
     }
@@ -309,6 +326,7 @@ class DatabaseRepair {
     for (const std::string& name : names) {
       WINNOW_RETURN_IF_ERROR(LinkIntoLost(file_system_, path_, name).status());
     }
+    // One sync for all: the second names are durable before a first one goes.
     return file_system_.SyncDirectory(absl::StrCat(path_, "/", ToAbsl(kLostDirectory)));
   }
 

@@ -41,6 +41,7 @@ absl::Status WhyNotLookedAt(const std::string& path, const std::vector<SstablePr
 }  // namespace
 
 // The check of a table and the walk that rescues it meet the same damage.
+// A linear search: the list has a line for each damaged block.
 void RepairSstables::Note(const std::string& text) {
   std::vector<std::string>& notes = report_->notes;
   if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
@@ -57,6 +58,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Open(
   WINNOW_ASSIGN_OR_RETURN(auto file, store_.OpenFile(path, file_id));
   SstableReaderOptions options;
   options.comparator = family.comparator();
+  // 0 accepts any: of tables that this repair has just written.
   options.expected_file_id = file_id;
   options.global_sequence = global_sequence;
   options.filter_policy = family.filter_policy();
@@ -68,6 +70,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
                                                       SequenceNumber global_sequence) {
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, reader->ReadProperties());
   SoundSstable table;
+  // Bounds and numbers as the table has them, whatever the manifest said.
   WINNOW_ASSIGN_OR_RETURN(table.file, DescribeSstable(*reader, properties, global_sequence));
   table.file.number = number;
   table.reader = std::move(reader);
@@ -96,6 +99,8 @@ absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(
     std::vector<SstableProblem> problems;
     absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(*table, family, &problems);
     if (MustEndRepair(reader.status())) return reader.status();
+    // What was not looked at may be sound: the repair ends here, before anything is given up for
+    // it.
     WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(path, problems));
     if (reader.ok() && problems.empty()) {
       WINNOW_ASSIGN_OR_RETURN(SoundSstable sound, Keep(*table, *std::move(reader)));
@@ -107,6 +112,8 @@ absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(
       Note(std::string(problem.ToStatus(path).message()));
     }
   }
+  // None is sound. All are given up together, and one new table gets what can be read of any of
+  // them.
   for (const FoundSstable* table : copies) PutAside(table->name);
   return Rewrite(copies, family);
 }
@@ -134,6 +141,8 @@ absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const std::vector<const Fou
   for (const FoundSstable* copy : copies) {
     absl::StrAppend(&paths, paths.empty() ? "" : ", ", PathOf(copy->name));
     if (const auto& properties = copy->frame.properties; properties.has_value()) {
+      // For its compression and its properties: which level the new table lies on the manifest
+      // says.
       level = static_cast<int>(properties->level_at_creation);
       of_all = absl::StrCat(" of ", properties->num_entries);
     }
@@ -176,6 +185,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Salvage(const FoundSstable& table,
       [&](std::string_view key, std::string_view value) { return builder.Add(key, value); }));
   // Blocks that were passed over for want of memory must not count as unreadable.
   WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged_path, salvage.problems()));
+  // Some reasons are whole messages, which name the file already.
   for (const SstableProblem& problem : salvage.problems()) {
     if (absl::StrContains(problem.reason, ToAbsl(damaged_path))) {
       Note(problem.reason);
@@ -220,6 +230,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Unite(const std::vector<SoundSstabl
   WINNOW_RETURN_IF_ERROR(input->status());
   AddTombstones(&tombstones, &builder);
   WINNOW_RETURN_IF_ERROR(builder.Finish().status());
+  // No manifest has ever named a part, so that nothing can miss it.
   for (const SoundSstable& part : parts) {
     store_.file_system->Remove(SstableFileName(store_.directory, part.file.number)).IgnoreError();
   }
@@ -236,6 +247,8 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   RangeTombstoneMerge tombstones(family.comparator());
   for (const SoundSstable& table : tables) {
     SstableReadOptions options;
+    // All tables are read to their ends, side by side: small reads would make a disk seek for each
+    // block.
     options.readahead_bytes = size_t{1} << 20;
     children.push_back(table.reader->NewIterator(options));
     tombstones.Add(*table.reader);
@@ -244,10 +257,13 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   input->SeekToFirst();
   CompactionIterator entries(input.get(), family.comparator(), &family.merge_operator(), {},
                              nullptr, nullptr, tombstones.index());
+  // No snapshots: of each key the newest version is kept, since no reader outlives its process.
   entries.Start();
   SstableOutputOptions output;
   output.store = store_;
   output.builder = family.BuilderOptions(kNumLevels - 1);
+  // Cut into files like any compaction's output, so that the next compaction need not take all of
+  // it.
   output.target_file_bytes = family.options().target_file_bytes;
   output.new_file_number = [this] { return NewFileNumber(); };
   SstableOutputResult result;

@@ -50,12 +50,15 @@ bool IsLogSetAside(std::string_view name, std::string_view suffix) {
 absl::StatusOr<std::vector<VerifyProblem>> FindFilesSetAside(FileSystem& file_system,
                                                              const std::string& directory) {
   WINNOW_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system.List(directory));
+  // A listing has no order; what is reported to people and scripts has one.
   std::sort(names.begin(), names.end());
   std::vector<VerifyProblem> problems;
   for (const std::string& name : names) {
     const std::string what = WhatItIs(directory, name);
     if (what.empty()) continue;
     const std::string path = absl::StrCat(directory, "/", name);
+    // DataLoss, since the database may lack what such a file holds until somebody has decided about
+    // it.
     problems.push_back({path, std::nullopt, CorruptionError(path, what)});
   }
   return problems;
@@ -67,6 +70,7 @@ absl::StatusOr<std::string> FreePathInLost(FileSystem& file_system, const std::s
   const std::string lost = absl::StrCat(directory, "/", ToAbsl(kLostDirectory));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, lost));
   std::string path = absl::StrCat(lost, "/", name);
+  // Nobody takes the name between this look and its use: callers hold the lock of the database.
   for (int i = 2;; i++) {
     WINNOW_ASSIGN_OR_RETURN(const bool taken, file_system.Exists(path));
     if (!taken) return path;
@@ -74,6 +78,7 @@ absl::StatusOr<std::string> FreePathInLost(FileSystem& file_system, const std::s
   }
 }
 
+// Not durable before lost/ is synced, which the caller does once for many names.
 absl::StatusOr<std::string> LinkIntoLost(FileSystem& file_system, const std::string& directory,
                                          const std::string& name) {
   WINNOW_ASSIGN_OR_RETURN(std::string target, FreePathInLost(file_system, directory, name));

@@ -70,6 +70,7 @@ char* HugePageArena::Allocate(size_t bytes) {
     region->Mark(first, num_units, true);
     return region->begin + first * kUnitBytes;
   }
+  // No region has a gap that is large enough.
   Region* const region = AddRegion();
   if (region == nullptr) return nullptr;
   region->Mark(0, num_units, true);

@@ -37,6 +37,7 @@ char* MapHugePages(size_t bytes) {
   return begin;
 }
 
+// For what is given back page by page: a part of a huge page cannot go without splitting it.
 char* MapSmallPages(size_t bytes) {
   char* const begin = MapAtHugePage(bytes);
 #ifdef MADV_NOHUGEPAGE
@@ -47,6 +48,7 @@ char* MapSmallPages(size_t bytes) {
 
 void UnmapPages(char* begin, size_t bytes) { ::munmap(begin, bytes); }
 
+// The range stays mapped: its next write brings new pages, of zeros.
 void DropPages(char* begin, size_t bytes) { (void)::madvise(begin, bytes, MADV_DONTNEED); }
 
 }  // namespace winnow::filter::internal

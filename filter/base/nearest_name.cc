@@ -20,6 +20,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+      // Two neighbours that changed places count once: the commonest slip of fingers.
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         row[j] = std::min(row[j], two_above[j - 2] + 1);
       }

@@ -37,6 +37,7 @@ struct ThreadEndKey {
 constinit thread_local AtThreadEnd* ThreadEndKey::newest = nullptr;
 
 bool AtThreadEnd::Add(AtThreadEnd* at_end) noexcept {
+  // Made by the first thread that asks; without a key every Add is refused, and the caller told.
   static ThreadEndKey key;
   return key.Register(at_end);
 }

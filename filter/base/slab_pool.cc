@@ -61,6 +61,8 @@ void ScanForLeaks([[maybe_unused]] const char* begin, [[maybe_unused]] bool scan
 
 }  // namespace
 
+// Lies apart from the slab's memory: pieces fill that to its end, and looking for room touches none
+// of its pages.
 struct SlabPool::Slab {
   char* begin = nullptr;
   Slab* next = nullptr;
@@ -143,15 +145,18 @@ size_t SlabPool::BytesOf(size_t size_class) {
 bool SlabPool::AddRegion() {
   try {
     auto region = std::make_unique<Region>();
+    // What can throw comes before the mapping.
     regions_.reserve(regions_.size() + 1);
     region->begin = MapSmallPages(kRegionBytes);
     if (region->begin == nullptr) return false;
     Poison(region->begin, kRegionBytes);
     ScanForLeaks(region->begin, true);
+    // From the last on, so that they are taken in the order of their addresses.
     for (size_t i = kSlabsOfRegion; i-- > 0;) {
       region->slabs[i].begin = region->begin + i * kSlabBytes;
       dropped_.PushFront(&region->slabs[i]);
     }
+    // By address, as RegionOf searches by halves.
     const auto place = std::upper_bound(
         regions_.begin(), regions_.end(), region,
         [](const auto& left, const auto& right) { return left->begin < right->begin; });
@@ -162,6 +167,7 @@ bool SlabPool::AddRegion() {
   }
 }
 
+// The last region that begins at or before the piece.
 SlabPool::Regions::const_iterator SlabPool::RegionOf(const char* piece) const {
   const auto after =
       std::upper_bound(regions_.begin(), regions_.end(), piece,
@@ -187,6 +193,7 @@ SlabPool::Slab* SlabPool::SlabWithRoom(size_t size_class) {
   if (with_room.front != nullptr) return with_room.front;
   if (kept_.front == nullptr && dropped_.front == nullptr && !AddRegion()) return nullptr;
   Slab* const slab = kept_.front != nullptr ? kept_.front : dropped_.front;
+  // Its pages went back to the system, or were never touched: none counts until a piece touches it.
   if (!slab->is_kept) {
     slab->absent = PagesOf(0, kSlabBytes);
     absent_pages_ += SlabsPages();
@@ -202,6 +209,7 @@ SlabPool::Slab* SlabPool::SlabWithRoom(size_t size_class) {
 // One whose pages are there, if there is one.
 size_t SlabPool::ChoosePiece(const Slab& slab) {
   size_t first = slab.first_free;
+  // There is one: slabs without room are in no list.
   while (slab.used[first]) first++;
   const size_t capacity = kSlabBytes / slab.piece_bytes;
   for (size_t number = first; slab.absent != 0 && number < capacity; number++) {
@@ -221,6 +229,7 @@ char* SlabPool::Allocate(size_t bytes) noexcept {
   const size_t number = ChoosePiece(*slab);
   slab->used[number] = true;
   if (number == slab->first_free) slab->first_free = static_cast<uint16_t>(number + 1);
+  // Without room it is in no list; the first piece that is freed brings it back.
   if (++slab->num_used == kSlabBytes / slab->piece_bytes) with_room_[size_class].Remove(slab);
   used_bytes_ += slab->piece_bytes;
   const size_t begin = number * slab->piece_bytes;
@@ -243,15 +252,18 @@ void SlabPool::Free(char* piece, size_t bytes) noexcept {
   SlabList& with_room = with_room_[ClassOf(bytes)];
   if (slab->num_used-- == kSlabBytes / slab->piece_bytes) with_room.PushFront(slab);
   if (slab->num_used != 0) {
+    // Pages go back where something is freed, so that there is never a pass over all slabs.
     if (ResidentBytes() - used_bytes_ > used_bytes_ / 8 + kIdleBytes) DropIdlePages(slab, number);
     return;
   }
+  // The slab is empty: from now on it may serve any class.
   with_room.Remove(slab);
   num_in_use_--;
   slab->first_free = 0;
   PutAside(slab);
   // The last region stays, so that a piece that comes and goes does not map and unmap each time.
   if (--(*region)->num_in_use > 0 || regions_.size() == 1) return;
+  // All of them are empty, and so in one of the two lists of empty ones.
   for (Slab& unused : (*region)->slabs) {
     if (unused.is_kept) absent_pages_ -= static_cast<size_t>(std::popcount(unused.absent));
     Remove(&unused);
@@ -266,6 +278,8 @@ void SlabPool::DropIdlePages(Slab* slab, size_t number) {
   size_t end = number + 1;
   while (first > 0 && !slab->used[first - 1]) first--;
   while (end < capacity && !slab->used[end]) end++;
+  // Inwards to whole pages: those at the ends hold parts of neighbours. Behind the last piece there
+  // may be a rest of the slab that no piece ever uses.
   const size_t first_page = (first * slab->piece_bytes + PageBytes() - 1) / PageBytes();
   const size_t end_page = end == capacity ? SlabsPages() : end * slab->piece_bytes / PageBytes();
   if (first_page >= end_page) return;
@@ -285,6 +299,7 @@ void SlabPool::PutAside(Slab* slab) {
     return;
   }
   DropPages(slab->begin, kSlabBytes);
+  // Absent pages count for slabs in use and kept ones alone.
   absent_pages_ -= static_cast<size_t>(std::popcount(slab->absent));
   dropped_.PushFront(slab);
 }

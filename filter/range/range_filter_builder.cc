@@ -50,13 +50,17 @@ void WriteCodes(const std::vector<uint64_t>& codes, const RangeHeader& header,
   };
   const uint64_t low_mask = (uint64_t{1} << header.low_bits) - 1;
   for (uint64_t i = 0; i < codes.size(); ++i) {
+    // Before the one of code i stand i other ones, and a zero for each group before its own.
     const uint64_t high_bit = (codes[i] >> header.low_bits) + i;
     or_word(layout.high_at + high_bit / 64 * 8, uint64_t{1} << (high_bit % 64));
     const uint64_t low_bit = i * header.low_bits;
+    // At most 48 bits from one of the eight bits of a byte on: eight bytes hold them, those of the
+    // padding where the code is the last.
     or_word(layout.low_at + low_bit / 8, (codes[i] & low_mask) << (low_bit % 8));
   }
   uint64_t ones = 0;
   for (uint64_t bit = 0; bit < layout.num_high_bits; bit += 64) {
+    // The zeros before this stretch: all bits before it less the ones among them.
     if (bit % internal::kDirectoryStride == 0) {
       internal::StoreField<uint64_t>(
           bit - ones, layout.directory_at + bit / internal::kDirectoryStride * sizeof(uint64_t),
@@ -84,6 +88,7 @@ absl::StatusOr<RangeFilterBuilder> RangeFilterBuilder::Create(double bits_per_ke
 void RangeFilterBuilder::Add(std::string_view key) {
   longest_key_ = std::max(longest_key_, key.size());
   shortest_key_ = std::min(shortest_key_, key.size());
+  // All of the first key is the prefix until another one differs from it.
   if (!has_keys_) {
     has_keys_ = true;
     shortest_key_ = key.size();
@@ -96,6 +101,7 @@ void RangeFilterBuilder::Add(std::string_view key) {
       key.begin());
   const auto shared = static_cast<size_t>(end - prefix_.begin());
   if (shared < prefix_.size()) ShortenPrefix(shared);
+  // Keys with the same eight bytes behind the prefix follow each other, and are one number.
   const uint64_t number = internal::NumberOfBytes(key.substr(prefix_.size()), sizeof(uint64_t));
   if (number != numbers_.back()) numbers_.push_back(number);
 }
@@ -114,6 +120,8 @@ void RangeFilterBuilder::ShortenPrefix(size_t length) {
 }
 
 uint64_t RangeFilterBuilder::EstimatedBlockBytes() const {
+  // Eight bytes for each 1,024 of the upper halves' bits, of which a key has at most three. 128
+  // bytes hold the header, the padding and words that are begun.
   constexpr double kDirectoryBits = 0.2;
   return 128 + prefix_.size() +
          static_cast<uint64_t>((bits_per_key_ + kDirectoryBits) *
@@ -136,6 +144,7 @@ std::string RangeFilterBuilder::Finish() {
       static_cast<uint8_t>(std::min(shortest_key_ - prefix_.size(), sizeof(uint64_t)));
   const size_t unused_bits = 8 * (sizeof(uint64_t) - header.number_bytes);
   if (unused_bits > 0) {
+    // A shift by 64 is undefined: keys that are the prefix itself have no bytes behind it.
     for (uint64_t& number : numbers_) number = unused_bits < 64 ? number >> unused_bits : 0;
   }
   header.smallest = numbers_.front();
@@ -146,12 +155,14 @@ std::string RangeFilterBuilder::Finish() {
   header.is_exact = header.largest - header.smallest < header.universe;
   std::vector<uint64_t> codes(numbers_.size());
   if (header.is_exact) {
+    // The smallest universe that holds them all: fewer bits, and answers without error.
     header.universe = header.largest - header.smallest + 1;
     for (size_t i = 0; i < codes.size(); ++i) codes[i] = numbers_[i] - header.smallest;
   } else {
     for (size_t i = 0; i < codes.size(); ++i) {
       codes[i] = internal::CodeOfNumber(numbers_[i], header.universe, hash_seed_);
     }
+    // Within a piece the codes keep the order of the numbers, between pieces they do not.
     std::sort(codes.begin(), codes.end());
     codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
   }

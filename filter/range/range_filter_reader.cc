@@ -16,6 +16,7 @@ constexpr uint64_t kLargestNumber = ~uint64_t{0};
 enum class Side : uint8_t { kBefore, kAmong, kBehind };
 
 Side SideOf(std::string_view bound, std::string_view prefix) {
+  // A bound that is shorter than the prefix, and a beginning of it, sorts before it.
   const std::string_view beginning = bound.substr(0, prefix.size());
   if (beginning == prefix) return Side::kAmong;
   return beginning < prefix ? Side::kBefore : Side::kBehind;
@@ -31,6 +32,7 @@ RangeFilterReader RangeFilterReader::Open(std::string_view block, FilterState* s
   if (state != nullptr) *state = std::move(found);
   RangeFilterReader reader;
   if (!is_ok) return reader;
+  // A reader that has no sound block says "maybe" to everything.
   reader.is_always_true_ = false;
   reader.is_exact_ = header.is_exact;
   reader.low_bits_ = header.low_bits;
@@ -73,6 +75,7 @@ RangeFilterAnswer RangeFilterReader::Ask(std::string_view lower,
                                          std::optional<std::string_view> upper_exclusive) const {
   constexpr RangeFilterAnswer kSurelyNot = {false, 0};
   if (is_always_true_) return {};
+  // No key lies in an empty range, whatever the filter holds.
   if (upper_exclusive.has_value() && *upper_exclusive <= lower) return kSurelyNot;
   uint64_t first = 0;
   switch (SideOf(lower, prefix_)) {
@@ -98,6 +101,9 @@ RangeFilterAnswer RangeFilterReader::Ask(std::string_view lower,
   return {HasNumberBetween(first, last), PromisedRate(first, last)};
 }
 
+// The bound of the Grafite paper, for as much of the range as lies between the smallest and the
+// largest key: each of its numbers has the code of one of the keys with a probability of at most
+// num_keys / universe.
 double RangeFilterReader::PromisedRate(uint64_t first, uint64_t last) const {
   if (num_keys_ == 0 || last < smallest_ || first > largest_ || is_exact_) return 0;
   const double length =
@@ -110,10 +116,12 @@ bool RangeFilterReader::HasNumberBetween(uint64_t first, uint64_t last) const {
   first = std::max(first, smallest_);
   last = std::min(last, largest_);
   if (is_exact_) return HasCodeBetween(first - smallest_, last - smallest_);
+  // A range of so many numbers takes every code.
   if (last - first >= universe_ - 1) return true;
   // The range is shorter than a piece, so that it lies in one, or in two neighbours.
   const uint64_t piece = first / universe_;
   if (last / universe_ == piece) return HasCodeOfPiece(first, last);
+  // Not above `last`, and so without overflow.
   const uint64_t end = (piece + 1) * universe_;
   return HasCodeOfPiece(first, end - 1) || HasCodeOfPiece(end, last);
 }
@@ -133,6 +141,8 @@ uint64_t RangeFilterReader::Word(uint64_t index) const {
 }
 
 uint64_t RangeFilterReader::LowBits(uint64_t index) const {
+  // At most 48 bits that begin in the first byte; behind the last of them lie eight bytes of
+  // padding.
   const uint64_t bit = index * low_bits_;
   uint64_t word;
   std::memcpy(&word, low_ + bit / 8, sizeof(word));
@@ -149,6 +159,8 @@ uint64_t RangeFilterReader::FindZero(uint64_t index) const {
   };
   uint64_t stretch = 0;
   uint64_t count = (num_high_bits_ + internal::kDirectoryStride - 1) / internal::kDirectoryStride;
+  // Invariant: the zero lies in the stretches [stretch, stretch + count), at most `index` zeros
+  // before them.
   while (count > 1) {
     const uint64_t half = count / 2;
     if (zeros_before(stretch + half) <= index) stretch += half;
@@ -162,6 +174,7 @@ uint64_t RangeFilterReader::FindZero(uint64_t index) const {
     left -= here;
     zeros = ~Word(++word);
   }
+  // Takes away the zeros of this word that come before it.
   for (; left > 0; --left) zeros &= zeros - 1;
   return word * 64 + static_cast<uint64_t>(std::countr_zero(zeros));
 }
@@ -188,6 +201,7 @@ bool RangeFilterReader::HasCodeBetween(uint64_t first, uint64_t last) const {
   }
   const uint64_t last_low = last & ((uint64_t{1} << low_bits_) - 1);
   if (first_group == last_group) return found < end && LowBits(found) <= last_low;
+  // Such a code is below `last`, whose group is a later one.
   if (found < end) return true;
 
   // A code of the groups between, or the first of the last group.

@@ -47,11 +47,13 @@ FilterState RangeDamage(std::string reason) {
 uint64_t ChecksumOf(std::string_view block) { return HashKey(block.substr(kVersionAt), 0); }
 
 bool FieldsMakeSense(const RangeHeader& header) {
+  // One form for the filter without keys: whatever would describe codes is zero.
   if (header.num_codes == 0) {
     return header.universe == 0 && header.low_bits == 0 && !header.is_exact &&
            header.smallest == 0 && header.largest == 0 && header.prefix_bytes == 0 &&
            header.number_bytes == 0 && header.shortest_bytes == 0;
   }
+  // Up to 2^63, so that adding two codes cannot overflow (CodeOfNumber).
   if (header.universe == 0 || header.universe > kMaxUniverse) return false;
   if (header.low_bits > kMaxLowBits || header.smallest > header.largest) return false;
   if (header.number_bytes > sizeof(uint64_t)) return false;
@@ -76,6 +78,7 @@ FilterState CheckHighBits(std::string_view block, const RangeHeader& header,
     }
     const uint64_t word = LoadField<uint64_t>(block, layout.high_at + bit / 8);
     const auto ones_here = static_cast<uint64_t>(std::popcount(word));
+    // Only the last word may have bits that are none of the upper halves'.
     const uint64_t bits_here = std::min<uint64_t>(64, layout.num_high_bits - bit);
     if (bits_here < 64 && word >> bits_here != 0) return RangeDamage("bits behind the last group");
     ones += ones_here;
@@ -95,9 +98,12 @@ FilterState CheckHighBits(std::string_view block, const RangeHeader& header,
 
 bool LayOut(const RangeHeader& header, RangeLayout* layout) {
   *layout = RangeLayout{};
+  // The header's numbers may be anything up to 2^64. Once their products are known to be below 2^62
+  // bits, no sum of offsets overflows.
   constexpr auto kMostBits = static_cast<unsigned __int128>(uint64_t{1} << 62);
   uint64_t end = kHeaderBytes;
   if (header.num_codes != 0) {
+    // The group of the largest code, universe - 1, is the last.
     layout->num_groups = ((header.universe - 1) >> header.low_bits) + 1;
     const auto high_bits = static_cast<unsigned __int128>(header.num_codes) + layout->num_groups;
     const auto low_bits = static_cast<unsigned __int128>(header.num_codes) * header.low_bits;
@@ -146,6 +152,7 @@ FilterState ParseRangeBlock(std::string_view block, RangeHeader* header, RangeLa
     return RangeDamage("does not begin with its magic bytes");
   }
   const int version = LoadField<uint8_t>(block, kVersionAt);
+  // Not damage: a newer program wrote it, and this one does without.
   if (version != kFormatVersion) {
     return FilterState{FilterStateCode::kUnknownVersion,
                        absl::StrCat("range filter of format version ", version,
@@ -157,6 +164,7 @@ FilterState ParseRangeBlock(std::string_view block, RangeHeader* header, RangeLa
     return RangeDamage(
         absl::StrCat("checksum 0x", absl::Hex(computed), ", expected 0x", absl::Hex(stored)));
   }
+  // A byte and no bool yet: all values but 0 and 1 are refused below.
   const auto exact = LoadField<uint8_t>(block, kExactAt);
   *header = RangeHeader{.low_bits = LoadField<uint8_t>(block, kLowBitsAt),
                         .is_exact = exact == 1,
@@ -172,6 +180,7 @@ FilterState ParseRangeBlock(std::string_view block, RangeHeader* header, RangeLa
       !FieldsMakeSense(*header)) {
     return RangeDamage("fields of its header contradict each other");
   }
+  // Sizes are compared before the header's numbers lead to any byte.
   if (!LayOut(*header, layout) || layout->block_bytes != block.size() ||
       LoadField<uint64_t>(block, kBlockBytesAt) != block.size()) {
     return RangeDamage(

@@ -9,12 +9,14 @@ namespace winnow::filter::internal {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+// 2^32: the balance is an integer, which threads can add to at once.
 constexpr double kBalanceUnit = 4294967296.0;
 // What RocksDB appends to each block when it reads it into memory: compression type and checksum.
 constexpr size_t kBlockTrailerBytes = 5;
 
 }  // namespace
 
+// By allocating, which works with whatever allocator the program is linked to.
 size_t AllocatedBytes(size_t bytes) {
   const std::unique_ptr<char[]> memory(new char[bytes]);
   return malloc_usable_size(memory.get());
@@ -32,6 +34,7 @@ size_t AllocationFit::Fit(size_t bytes, const std::function<double(size_t)>& fpr
       break;
     }
   }
+  // RocksDB allocates a block with its trailer: the sum is what has to fit.
   const size_t requested = chosen + kBlockTrailerBytes;
   const size_t allocated = allocated_bytes_(requested);
   // An allocator that gives much more does not mean it to be used.

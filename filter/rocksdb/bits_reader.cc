@@ -25,6 +25,8 @@ constinit VerifiedFilters verified_filters;
 BitsReader::BitsReader(const Slice& contents, LevelAware* level_aware) {
   FilterState state;
   const std::string_view bytes(contents.data(), contents.size());
+  // Without a reader of its own, as for a filter that could not be built, the answer is "may
+  // contain".
   if (const std::optional<std::string_view> block = FilterBlockIn(bytes); !block) {
     state = {FilterStateCode::kDamaged, "filter block has lost its trailer of zeros"};
   } else if (bytes != kUnbuiltFilter) {
@@ -50,6 +52,8 @@ void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
     std::string_view of_keys[kGroup];
   } views;
   const auto count = static_cast<size_t>(std::max(num_keys, 0));
+  // More keys than RocksDB's MultiGet brings at once go in groups, so that the views have a fixed
+  // size and nothing is allocated.
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
     for (size_t i = 0; i < size; ++i) {

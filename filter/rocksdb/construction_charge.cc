@@ -16,6 +16,7 @@ struct EntryKey {
 };
 
 EntryKey NextKey(Cache* cache) {
+  // Random, and so unlike the first eight bytes of whatever else is in the cache.
   static const uint64_t process = [] {
     std::random_device device;
     return (uint64_t{device()} << 32) | device();
@@ -30,6 +31,7 @@ typename AnyCache::Handle* InsertEmptyEntry(AnyCache* cache, const Slice& key) {
   if constexpr (requires { typename AnyCache::ObjectPtr; }) {  // since RocksDB 8.0
     using Helper = typename AnyCache::CacheItemHelper;
     using Role = decltype(Helper::role);
+    // Static, as the cache refers to it for as long as there are entries.
     static const Helper helper(Role::kFilterConstruction);
     const auto status =
         cache->Insert(key, nullptr, &helper, ConstructionCharge::kEntryBytes, &handle);
@@ -64,12 +66,16 @@ bool AsksForCharge(const Options& options) {
 
 void ConstructionCharge::Set(uint64_t bytes) {
   const uint64_t wanted = (bytes + kEntryBytes - 1) / kEntryBytes;
+  // Also where the cache refuses: it is not asked again for each key, but when there is more to
+  // charge.
   asked_bytes_ = wanted * kEntryBytes;
+  // Erased with the last reference: an empty entry that stayed would take the place of a block.
   while (entries_.size() > wanted) {
     cache_->Release(entries_.back(), /*erase_if_last_ref=*/true);
     entries_.pop_back();
   }
   while (entries_.size() < wanted) {
+    // A key of its own for each entry: an equal one would replace the entry before.
     const EntryKey key = NextKey(cache_.get());
     Cache::Handle* const handle =
         InsertEmptyEntry(cache_.get(), Slice(reinterpret_cast<const char*>(&key), sizeof(key)));

@@ -20,6 +20,7 @@ std::atomic<uint64_t> filters_fallen_back{0};
 std::atomic<uint64_t> filters_opened{0};
 std::atomic<uint64_t> filters_not_understood{0};
 
+// kUnknownVersion is the last of the codes.
 constexpr size_t kNumStateCodes = static_cast<size_t>(FilterStateCode::kUnknownVersion) + 1;
 std::array<std::atomic<bool>, kNumStateCodes> warned_of_state{};
 std::atomic<bool> warned_of_fall_back{false};
@@ -66,6 +67,7 @@ void Warn(const std::string& line) {
 void WarnOfRefusedName(const std::string& reason) {
   {
     const MutexLock lock(&refusal_mutex);
+    // RocksDB asks for a name of an options file twice; one line is enough.
     if (reason == LastRefusal()) return;
     LastRefusal() = reason;
   }
@@ -88,6 +90,7 @@ void CountOpenedFilter(const FilterState& state) {
   filters_opened.fetch_add(1, kRelaxed);
   if (state.code == FilterStateCode::kOk) return;
   filters_not_understood.fetch_add(1, kRelaxed);
+  // Once for each cause: a damaged disk can make a great many of such filters.
   if (!warned_of_state[static_cast<size_t>(state.code)].exchange(true)) {
     Warn(absl::StrCat("a filter block cannot be used: ", state.reason,
                       ". Reads of its file stay right, and become slower until a compaction "

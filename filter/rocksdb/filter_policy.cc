@@ -70,6 +70,7 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
   settings.hash_seed = hash_seed_;
   settings.detect_corruption = context.table_options.detect_filter_construct_corruption;
   settings.context = BuildContextOf(context);
+  // One balance for all files of the policy: what fitting one filter gains pays for another.
   if (context.table_options.optimize_filters_for_memory) settings.fit = fit_;
   if (level_aware_ != nullptr) {
     const std::optional<NewFile> file = NewFileOf(context);
@@ -80,6 +81,7 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
 
 ROCKSDB_NAMESPACE::FilterBitsReader* WinnowFilterPolicy::GetFilterBitsReader(
     const ROCKSDB_NAMESPACE::Slice& contents) const {
+  // Files from before the policy was chosen keep RocksDB's own filters, which go on being asked.
   if (!IsWinnowFilter({contents.data(), contents.size()})) {
     return built_in_->GetFilterBitsReader(contents);
   }

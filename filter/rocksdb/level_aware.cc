@@ -55,11 +55,16 @@ std::optional<FilterSize> SizeOf(std::string_view block, const FilterSpec& spec)
 
 }  // namespace
 
+// Monkey (Dayan, Athanassoulis, Idreos, SIGMOD 2017) takes bits from the last level, where they buy
+// the least, and gives them to the upper ones. Natural trees get half of that.
 double ShareOfLastRun(const FilterSpec& spec, const TreeShape& shape) {
   const double uniform = SpecBitsPerKey(spec);
   return 1 - kShareThatIsSpared * (1 - SpreadBits(spec, uniform, shape).back() / uniform);
 }
 
+// Three steps: the nominal sizes of the levels in a tree of this shape; for each level the larger
+// of nominal and present keys, so that one that is overfull pays for itself; Monkey's split of what
+// may be spent over levels of these sizes.
 std::map<int, double> ShareOfUpperLevels(const FilterSpec& spec, const ObservedTree& tree,
                                          const std::map<int, FilterSize>& live, double last_share) {
   const auto live_at = [&live](int level) {
@@ -79,6 +84,8 @@ std::map<int, double> ShareOfUpperLevels(const FilterSpec& spec, const ObservedT
 
   const double run_keys =
       tree.flushed_keys != 0 ? static_cast<double>(tree.flushed_keys) : nominal / kLevelZeroRuns;
+  // Level 0 first: its runs have a flush's keys each, and together what the base level would have,
+  // or what is there if that is more.
   std::vector<int> numbers = {0};
   std::vector<LevelKeys> levels = {
       {run_keys, std::max(nominal, static_cast<double>(live_at(0).keys))}};
@@ -90,6 +97,8 @@ std::map<int, double> ShareOfUpperLevels(const FilterSpec& spec, const ObservedT
   }
 
   const double uniform = SpecBitsPerKey(spec);
+  // What may be spent: the uniform bits of these levels, and what the last run has really saved. A
+  // last run that has saved nothing takes nothing away.
   double total_bits = static_cast<double>(std::max<int64_t>(last.saved_bits(), 0));
   for (const LevelKeys& level : levels) total_bits += uniform * level.total_keys;
   const std::vector<double> bits = SpreadBits(spec, total_bits, levels);
@@ -110,6 +119,7 @@ double LevelAware::LastShare(const TreeShape& shape) {
 }
 
 double LevelAware::ShareOf(const NewFile& file, const ObservedTree& tree) {
+  // Until a file of the last run was built nobody knows how deep the tree is.
   if (!tree.shape) return 1;
   const double last_share = LastShare(*tree.shape);
   if (file.is_last_run) return last_share;
@@ -120,6 +130,7 @@ double LevelAware::ShareOf(const NewFile& file, const ObservedTree& tree) {
   }
   const std::map<int, double> shares = ShareOfUpperLevels(spec_, tree, live, last_share);
   const auto share = shares.find(file.level);
+  // A level outside the shape, as after its change, is uniform.
   return share == shares.end() ? 1 : share->second;
 }
 
@@ -147,6 +158,7 @@ LevelAwareFile::LevelAwareFile(std::shared_ptr<LevelAware> policy, NewFile file,
       share_(share) {}
 
 LevelAwareFile::~LevelAwareFile() {
+  // Here and not when a filter is built: a file may have one for each of its partitions.
   if (num_keys_ != 0) policy_->observer_.CountKeys(file_, num_keys_);
 }
 
@@ -155,9 +167,13 @@ double LevelAwareFile::ExpectedBitsPerKey() const {
 }
 
 std::optional<double> LevelAwareFile::BitsPerKey(uint64_t num_keys) const {
+  // The spec decides, a rate that it asks for included.
   if (share_ == 1) return std::nullopt;
   const double uniform = SpecBitsPerKey(ChooseFilter(policy_->spec_, context_, num_keys).spec);
+  // To save needs nobody's leave; to spend does.
   if (share_ < 1) return uniform * share_;
+  // What other filters have saved, at this moment, is the most that this one may have beyond its
+  // uniform bits: the sum of all stays within the overdraft.
   const FilterSize total = policy_->ledger_.Total();
   const double surplus = static_cast<double>(total.saved_bits()) +
                          kOverdraft * static_cast<double>(total.uniform_bits);

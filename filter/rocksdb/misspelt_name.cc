@@ -30,6 +30,8 @@ std::string_view WithoutPrefix(std::string_view name) {
 
 }  // namespace
 
+// The name may be any bytes of an options file: it is shown escaped. If what is left of it, in
+// lower case and without its beginning, is a spec, that is what was meant.
 std::string AdviceOnMisspeltName(std::string_view name) {
   const std::string spec = absl::AsciiStrToLower(ToAbsl(WithoutPrefix(name)));
   const std::string about = absl::StrCat("filter policy '", absl::CHexEscape(ToAbsl(name)), "': ");

@@ -54,6 +54,7 @@ absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
                    "range filter behind '+' out");
   }
   spec.filter = *std::move(filter);
+  // "auto" with an amount of memory is spread without being asked.
   spec.level_aware = IsLevelAwareUnasked(spec.filter);
   if (word == std::string_view::npos) return spec;
 
@@ -66,6 +67,7 @@ absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
   return spec;
 }
 
+// Parses to the same spec again: RocksDB writes it into its OPTIONS files.
 std::string PolicySpecText(const PolicySpec& spec) {
   std::string text = filter::ToString(spec.filter);
   const bool has_ratio = spec.size_ratio != kDefaultSizeRatio;

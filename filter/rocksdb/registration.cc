@@ -43,6 +43,7 @@ const FilterPolicy* MakeNamedPolicy(const std::string& name,
     internal::WarnOfRefusedName(*error_message);
     return nullptr;
   }
+  // RocksDB's rule: whoever makes an object gives it to the guard, and returns a pointer to it.
   *guard = *std::move(policy);
   return guard->get();
 }
@@ -60,6 +61,7 @@ const FilterPolicy* RefuseName(const std::string& name,
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const FilterPolicy>> NewFilterPolicy(std::string_view spec) {
+  // Before any class of RocksDB's is touched: under another version its layout may differ.
   if (absl::Status status = internal::CheckLoadedRocksDb(); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<const FilterPolicy>> policy = MakePolicy(spec);
   if (!policy.ok()) return policy.status();

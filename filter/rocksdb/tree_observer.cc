@@ -9,6 +9,7 @@ TreeObserver::Seen& TreeObserver::SeenOf(const TreeId& tree) {
     const auto is_older = [](const auto& a, const auto& b) {
       return a.second.last_use < b.second.last_use;
     };
+    // O(kMaxTrees), for a policy that a thousand families share, and only where another one comes.
     seen_.erase(std::min_element(seen_.begin(), seen_.end(), is_older));
   }
   Seen& seen = seen_[tree];

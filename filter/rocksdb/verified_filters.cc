@@ -26,6 +26,7 @@ FilterReader VerifiedFilters::Open(std::string_view block, FilterState* state) {
   const uint64_t identity = FilterIdentity(block);
   std::atomic<uint64_t>& slot = slots_[identity >> 52];
   static_assert(kSlots == uint64_t{1} << (64 - 52));
+  // The lowest bits of an identity give way to the number of loads; all others are compared.
   const uint64_t known = slot.load(kRelaxed);
   if (identity != 0 && (known & ~kLoadsMask) == (identity & ~kLoadsMask) &&
       (known & kLoadsMask) != 0) {

@@ -9,6 +9,7 @@
 namespace winnow::filter::internal {
 
 absl::Status CompareRocksDbVersions(std::string_view compiled_for, std::string_view loaded) {
+  // Older ones are refused like newer ones: no two minor versions promise the same layout.
   if (compiled_for == loaded) return absl::OkStatus();
   const auto to_absl = [](std::string_view text) {
     return absl::string_view(text.data(), text.size());

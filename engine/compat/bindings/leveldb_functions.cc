@@ -7,6 +7,8 @@ extern "C" {
 
 // --- Databases ---
 
+// Handles are Winnow's own: LevelDB's header declares its types without a definition, so that a
+// program compiled with it passes them through unseen.
 winnow_t* leveldb_open(const winnow_options_t* options, const char* name, char** errptr) {
   return winnow_open(options, name, errptr);
 }
@@ -219,6 +221,8 @@ char* leveldb_env_get_test_directory(winnow_env_t* env) {
 // --- The rest ---
 
 void leveldb_free(void* ptr) { winnow_free(ptr); }
+// LevelDB's numbers and not Winnow's: programs compare them with those of the header that they were
+// compiled with.
 int leveldb_major_version() { return 1; }
 int leveldb_minor_version() { return 23; }
 

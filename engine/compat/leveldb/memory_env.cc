@@ -20,6 +20,7 @@ class Contents {
   // *result points into `scratch`: the bytes may move when something is appended.
   Status Read(uint64_t offset, size_t n, Slice* result, char* scratch) const {
     winnow::MutexLock lock(&mutex_);
+    // LevelDB's own files in memory say so, where pread(2) would read nothing.
     if (offset > bytes_.size()) return Status::IOError("Offset greater than file size.");
     const size_t length = std::min(n, bytes_.size() - static_cast<size_t>(offset));
     if (length > 0) std::memcpy(scratch, bytes_.data() + offset, length);
@@ -86,6 +87,8 @@ class MemoryWritableFile final : public WritableFile {
     contents_->Append(data);
     return Status::OK();
   }
+  // Readers see an append at once, and nothing in memory outlives the process: there is nothing to
+  // hand over, or to make durable.
   Status Close() override { return Status::OK(); }
   Status Flush() override { return Status::OK(); }
   Status Sync() override { return Status::OK(); }
@@ -94,6 +97,7 @@ class MemoryWritableFile final : public WritableFile {
   const std::shared_ptr<Contents> contents_;
 };
 
+// Of a name and not of a file: there need be no file to lock.
 class NamedLock final : public FileLock {
  public:
   explicit NamedLock(std::string name) : name_(std::move(name)) {}
@@ -103,11 +107,14 @@ class NamedLock final : public FileLock {
   const std::string name_;
 };
 
+// As LevelDB's: an Env in memory keeps no messages.
 class SilentLogger final : public Logger {
  public:
   void Logv(const char* format, std::va_list arguments) override {}
 };
 
+// Clock, threads and sleep are the base Env's. There are files alone: a slash is a character like
+// others, and any directory can be made, removed and listed.
 class MemoryEnv final : public EnvWrapper {
  public:
   explicit MemoryEnv(Env* base) : EnvWrapper(base) {}
@@ -141,6 +148,7 @@ class MemoryEnv final : public EnvWrapper {
     }
     return Status::OK();
   }
+  // Whoever has it open keeps the contents, as on POSIX.
   Status RemoveFile(const std::string& name) override {
     winnow::MutexLock lock(&mutex_);
     return files_.erase(name) == 1 ? Status::OK() : Missing(name);
@@ -153,10 +161,12 @@ class MemoryEnv final : public EnvWrapper {
     *bytes = contents->size();
     return Status::OK();
   }
+  // Replaces a file of that name in one step, which is what databases rely on for CURRENT.
   Status RenameFile(const std::string& from, const std::string& to) override {
     winnow::MutexLock lock(&mutex_);
     const auto found = files_.find(from);
     if (found == files_.end()) return Missing(from);
+    // Out of the map first: both names may be one.
     const std::shared_ptr<Contents> contents = std::move(found->second);
     files_.erase(found);
     files_[to] = contents;
@@ -166,6 +176,7 @@ class MemoryEnv final : public EnvWrapper {
   Status LockFile(const std::string& name, FileLock** result) override {
     *result = nullptr;
     winnow::MutexLock lock(&mutex_);
+    // The words of LevelDB's POSIX Env.
     if (!locked_.insert(name).second) {
       return Status::IOError("lock " + name, "already held by process");
     }
@@ -198,11 +209,13 @@ class MemoryEnv final : public EnvWrapper {
     *result = new File(contents);
     return Status::OK();
   }
+  // A share, since the name may be removed as soon as the mutex is released.
   std::shared_ptr<Contents> Find(const std::string& name) {
     winnow::MutexLock lock(&mutex_);
     const auto found = files_.find(name);
     return found == files_.end() ? nullptr : found->second;
   }
+  // In one step: of two threads that create a file of this name both get the same.
   std::shared_ptr<Contents> FindOrCreate(const std::string& name) {
     winnow::MutexLock lock(&mutex_);
     std::shared_ptr<Contents>& contents = files_[name];

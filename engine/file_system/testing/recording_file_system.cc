@@ -102,6 +102,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> RecordingFileSystem::Create(
   // A new file is a change of its directory; truncating one that exists is a change of the file.
   recorded.is_new = IdOf(path) == 0;
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, memory_.Create(path, options));
+  // The file has its identity from here on, under whatever name it will have.
   const uint64_t node = IdOf(path);
   recorded.node = node;
   recorded.log_mode = options.mode == WritableFileOptions::Mode::kLog;
@@ -287,6 +288,7 @@ void RecordingFileSystem::set_recording(bool recording) {
   recording_ = recording;
   // Operations and base belong together: the one is replayed on the other.
   operations_.clear();
+  // All that is there now counts as durable.
   base_ = CopyTree(*root_);
 }
 
