@@ -13,6 +13,7 @@ namespace winnow {
 namespace {
 
 constexpr int kMaxShardBits = 10;
+// Below it a huge page for each size of block would be too large a share of the cache.
 constexpr size_t kMinArenaCapacityBytes = size_t{64} << 20;
 
 // Lookups take no lock, so shards are for the sweep's hand and the loader's mutex alone. Small
@@ -65,6 +66,7 @@ ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
   MutexLock lock(&mutex_);
   for (std::atomic<Shard*>& shard : shards_) {
     owned_.push_back(std::make_unique<Shard>(capacity_bytes >> shard_bits_));
+    // Nobody else has the cache yet.
     shard.store(owned_.back().get(), std::memory_order_relaxed);
   }
 }
@@ -136,6 +138,7 @@ void ShardedBlockCache::AddCharge(size_t bytes) {
 bool ShardedBlockCache::TryAddCharge(size_t bytes) {
   MutexLock lock(&mutex_);
   const size_t most = MostForTables(capacity_bytes());
+  // No sum wraps around, whatever is asked for.
   if (bytes > most || charged_bytes_ > most - bytes) return false;
   charged_bytes_ += bytes;
   ShareCapacity();
@@ -153,6 +156,7 @@ void ShardedBlockCache::SubtractCharge(size_t bytes) {
   ShareCapacity();
 }
 
+// Blocks are evicted here, under the mutex, which no look-up and no insertion takes.
 void ShardedBlockCache::ShareCapacity() {
   const size_t capacity = capacity_bytes();
   const size_t left = capacity - std::min(capacity, charged_bytes_);

@@ -57,6 +57,7 @@ class Spares {
 
   // Memory of at least `*wanted_bytes`, at most an eighth more, which is then `*wanted_bytes`.
   void* Take(size_t* wanted_bytes) {
+    // From the newest on, which is the likeliest to be in the processor's cache.
     for (size_t i = count_; i-- > 0;) {
       const Piece piece = pieces_[i];
       if (piece.bytes < *wanted_bytes || piece.bytes - *wanted_bytes > *wanted_bytes / 8) continue;
@@ -144,11 +145,13 @@ BlockRef CachedBlock::Allocate(size_t contents_bytes, BlockArena* arena, bool lo
   }
   if (memory == nullptr) return BlockRef();
   auto* const block = new (memory) CachedBlock(contents_bytes, charge, source, arena);
+  // The padding alone: contents are about to be written, and clearing them too would cost as much.
   std::memset(block->mutable_data() + contents_bytes, 0, kReadablePadding);
   return BlockRef(block, &block->references_, /*cached=*/false);
 }
 
 void CachedBlock::Free(CachedBlock* block) {
+  // The header lies in the memory that is freed: what is needed of it is taken out before.
   BlockArena* const arena = block->arena_;
   const Source source = block->source_;
   const size_t bytes = block->charge_;

@@ -21,6 +21,8 @@ uint32_t CountSharedBytes(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+// The left edge of the tree begins with the head of the list, which is less than every key:
+// whatever is looked for, slot 0 of the page that it belongs to is less (invariant 3).
 BTree::BTree(const InternalKeyComparator& comparator, Arena* arena)
     : comparator_(comparator),
       bytewise_(comparator.is_bytewise()),
@@ -33,6 +35,8 @@ BTree::BTree(const InternalKeyComparator& comparator, Arena* arena)
   first_page_.lock.Unlock();
 }
 
+// Plain stores: nobody finds the entry before a link or a slot leads to it, either of which
+// publishes all of it.
 BTree::Entry* BTree::NewEntry(std::string_view user_key, uint64_t trailer, std::string_view value) {
   const size_t key_bytes = user_key.size() + kTrailerBytes;
   char* const memory = arena_->Allocate(sizeof(Entry) + key_bytes + value.size());
@@ -76,12 +80,16 @@ uint32_t BTree::LastLess(const Page& page, uint32_t count, const Target& target)
   const auto prefix = [&page](uint32_t slot) {
     return page.prefix[slot].load(std::memory_order_acquire);
   };
+  // Invariant: slot `less` has a smaller prefix, or is slot 0, and the last such slot is that one
+  // or among the `left` behind it. Stays below `count` whatever it reads, as prefixes may be
+  // changing.
   uint32_t less = 0;
   for (uint32_t left = count - 1; left > 0;) {
     const uint32_t half = (left + 1) / 2;
     less += prefix(less + half) < wanted ? half : 0;
     left -= half;
   }
+  // Slots from less + 1 to `last` have the key's own prefix; their entries decide.
   uint32_t last = less;
   while (last + 1 < count && prefix(last + 1) == wanted) last++;
   const auto is_less = [&](uint32_t slot) {
@@ -102,6 +110,10 @@ uint32_t BTree::LastLess(const Page& page, uint32_t count, const Target& target)
 
 // The version of a page is read before that of the page above is looked at again: at that moment
 // the target belonged to it.
+// The root is looked at again after its version was read: once it has been split it is no root any
+// more, and its new version alone would not tell that it covers less than all keys.
+//
+// The page that is found may be locked; callers see that by its version.
 bool BTree::TryFindPage(const Target& target, uint32_t level, PageAtVersion* found) const {
   Page* page = root_.load(std::memory_order_acquire);
   uint32_t version = page->lock.version();
@@ -120,6 +132,9 @@ bool BTree::TryFindPage(const Target& target, uint32_t level, PageAtVersion* fou
   return true;
 }
 
+// Slots move to the right while a page changes, so that a child which begins too late may be found:
+// to the left of it is one that does not (invariant 4). A page that has been split since still
+// leads to the right place, by the list.
 const BTree::Page* BTree::FindLeafAmongChanges(const Target& target) const {
   const Page* page = root_.load(std::memory_order_acquire);
   while (page->level > 0) {
@@ -170,6 +185,9 @@ const BTree::Entry* BTree::Last() const {
 
 void BTree::Insert(std::string_view user_key, uint64_t trailer, std::string_view value) {
   Entry* const entry = NewEntry(user_key, trailer, value);
+  // The entry is copied once, before any page is locked. Whatever changes under the descent makes
+  // it begin anew: what was found is only used if the page can be locked at the version that it
+  // had.
   const Target target = {user_key, trailer};
   for (;; std::this_thread::yield()) {
     PageAtVersion found = {nullptr, 0};
@@ -190,6 +208,7 @@ void BTree::InsertIntoLeaf(Page* leaf, const Target& target, Entry* entry) {
   Entry* const before = leaf->entry[less].load(std::memory_order_relaxed);
   Entry* const after = less + 1 < count ? leaf->entry[less + 1].load(std::memory_order_relaxed)
                                         : before->next.load(std::memory_order_relaxed);
+  // Before anything leads to the entry, whose link readers follow at once.
   entry->next.store(after, std::memory_order_relaxed);
   const uint32_t shared_bytes = leaf->shared_bytes.load(std::memory_order_relaxed);
   const Page::Slot slot = {PrefixOf(target.user_key, shared_bytes), entry, nullptr};
@@ -201,6 +220,10 @@ void BTree::InsertIntoLeaf(Page* leaf, const Target& target, Entry* entry) {
   leaf->Insert(less + 1, slot);
 }
 
+// In this order: the right page is filled in, locked and found by nobody; the level above leads to
+// it, while the left page still has the same slots; the left page gives them up; in a leaf the
+// entry before then leads to the new one. Each entry of the list can be found at every moment.
+//
 // A page at the end of its level that grows at its end stays full, so that keys that come in order
 // leave full pages behind.
 void BTree::SplitAndInsert(Page* page, uint32_t place, const Page::Slot& slot, Entry* before) {
@@ -239,6 +262,7 @@ void BTree::InsertAbove(Page* left, Page* right) {
     root_.store(root, std::memory_order_release);
     return;
   }
+  // Locks are taken upwards only: who holds a page waits for none below it, so that all waits end.
   for (;; std::this_thread::yield()) {
     PageAtVersion found = {nullptr, 0};
     if (!TryFindPage(target, left->level + 1, &found)) continue;
@@ -266,6 +290,7 @@ void BTree::LengthenSharedBytes(Page* page) {
   if (!bytewise_ || low == &head_ || page->high == nullptr) return;
   const uint32_t count = page->count.load(std::memory_order_relaxed);
   bool has_equal = false;
+  // Slot 0 is left out: no search looks at its prefix.
   for (uint32_t i = 1; i + 1 < count; i++) {
     has_equal |= page->prefix[i].load(std::memory_order_relaxed) ==
                  page->prefix[i + 1].load(std::memory_order_relaxed);

@@ -2,6 +2,10 @@
 
 namespace winnow {
 
+// From the end down, so that nothing is lost before it has been copied. Readers who come meanwhile
+// may find an entry twice, or not find the last one; they see by the version that the page has
+// changed, or know how to do without (invariant 4 in b_tree.h). The count comes last, when the slot
+// that it adds has been filled in.
 void BTreePage::Insert(uint32_t place, const Slot& slot) {
   const uint32_t slots = count.load(std::memory_order_relaxed);
   const auto set = [this](uint32_t i, const Slot& to) {
@@ -22,6 +26,7 @@ void BTreePage::Insert(uint32_t place, const Slot& slot) {
   count.store(slots + 1, std::memory_order_release);
 }
 
+// `from` keeps its slots until the level above leads here (BTree::SplitAndInsert).
 void BTreePage::CopyUpper(const BTreePage& from, uint32_t begin) {
   const uint32_t slots = from.count.load(std::memory_order_relaxed);
   for (uint32_t i = begin; i < slots; i++) {

@@ -86,6 +86,8 @@ filter::ConcurrentBlockedBloom* Memtable::FilterForAdd() {
   auto fresh =
       std::make_unique<filter::ConcurrentBlockedBloom>(FilterBytesFor(expected_bytes, sizes_));
   const size_t bytes = fresh->memory_bytes();
+  // Counted by the one whose filter is taken: memory_bytes() has it from now on, and as much is
+  // given back in the end.
   if (filter_.compare_exchange_strong(present, fresh.get(), std::memory_order_acq_rel)) {
     budget_->Grow(bytes);
     return fresh.release();

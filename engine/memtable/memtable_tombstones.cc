@@ -49,6 +49,7 @@ size_t MemtableTombstoneRuns::memory_bytes() const {
 size_t MemtableTombstones::Add(const RangeTombstone& tombstone) {
   MutexLock lock(&mutex_);
   auto next = owner_ == nullptr ? std::make_shared<Runs>() : std::make_shared<Runs>(*owner_);
+  // From the smallest run on, as in a binary counter: sizes stay apart by a factor of two.
   std::vector<RangeTombstone> joined = {tombstone};
   auto& runs = next->runs_;
   while (!runs.empty() && runs.back()->tombstones.size() <= joined.size()) {

@@ -5,6 +5,8 @@
 
 namespace winnow {
 
+// A fold is all or nothing: a reader whose snapshot is older than its newest operand cannot take
+// that one out again, and walks the chain itself.
 std::shared_ptr<const OperandFold> OperandFolds::Find(std::string_view user_key,
                                                       SequenceNumber snapshot) const {
   const std::string key(user_key);
@@ -30,6 +32,7 @@ void OperandFolds::Keep(std::string_view user_key, OperandFold fold) {
   } else {
     folds_.emplace(std::move(key), kept);
   }
+  // After all that may throw: what is counted is what is there.
   bytes_ = bytes_ - replaced + bytes;
   least_operands_ = std::min(least_operands_, kept->num_operands);
   has_any_.store(true, std::memory_order_relaxed);
@@ -53,6 +56,7 @@ bool OperandFolds::MakeRoom(size_t bytes, uint64_t num_operands, Folds::iterator
     shorter.push_back(it);
     bytes_of_shorter += BytesOf(it->first, *it->second);
   }
+  // Not if all of them went.
   if (bytes_ + bytes > max_bytes_ + bytes_of_shorter) return false;
   std::sort(shorter.begin(), shorter.end(), [](const auto& a, const auto& b) {
     return a->second->num_operands < b->second->num_operands;

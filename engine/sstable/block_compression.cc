@@ -19,6 +19,8 @@ namespace winnow {
 
 namespace {
 
+// The uncompressed length in front of the codec's bytes (FORMAT.md, "Blocks"). A block's size fits
+// that field, and the int that LZ4 takes.
 constexpr size_t kLengthBytes = 4;
 static_assert(kMaxBlockContentsBytes <= std::numeric_limits<uint32_t>::max());
 static_assert(kMaxBlockContentsBytes <= LZ4_MAX_INPUT_SIZE);
@@ -51,6 +53,7 @@ ZSTD_DCtx* ThreadZstdDecompressor() {
   return contexts->decompressor;
 }
 
+// The most that a codec can make of so many bytes, incompressible ones included.
 size_t MaxCompressedBytes(Compression compression, size_t bytes) {
   switch (compression) {
     case Compression::kNone:
@@ -75,6 +78,7 @@ class BoundedSink final : public snappy::Sink {
       std::memcpy(out_ + taken_, bytes, length);
       taken_ += length;
     } else {
+      // Nor does anything behind it, however short: what was taken stays a prefix of the whole.
       room_ = taken_;
       is_full_ = true;
     }
@@ -91,6 +95,7 @@ class BoundedSink final : public snappy::Sink {
 
 size_t CompressWithSnappy(std::string_view contents, char* out, size_t room) {
   if (room >= snappy::MaxCompressedLength(contents.size())) {
+    // Checks no bounds: only for an output that has room for the worst case.
     size_t written = 0;
     snappy::RawCompress(contents.data(), contents.size(), out, &written);
     return written;
@@ -116,6 +121,7 @@ size_t CompressTo(Compression compression, int zstd_level, std::string_view cont
     }
     case Compression::kZstd: {
       ZSTD_CCtx* const context = ThreadZstdCompressor();
+      // Without memory for a context the block is stored plain, which costs nothing but space.
       if (context == nullptr) return 0;
       const size_t written =
           ZSTD_compressCCtx(context, out, room, contents.data(), contents.size(), zstd_level);
@@ -133,6 +139,7 @@ uint64_t MaxUncompressedBytes(Compression compression, uint64_t bytes) {
     case Compression::kNone:
       return bytes;
     case Compression::kSnappy:
+      // 64 / 3, rounded up.
       return 22 * bytes + 64;
     case Compression::kLz4:
       return 255 * bytes + 64;
@@ -152,6 +159,7 @@ bool CompressBlock(Compression compression, int zstd_level, std::string_view con
       contents.size() > kMaxBlockContentsBytes) {
     return false;
   }
+  // The largest result that pays, the length in front included.
   const size_t most = contents.size() - contents.size() / 8;
   size_t room = MaxCompressedBytes(compression, contents.size());
   // The codecs are faster where they need not look how much room is left. For large contents that
@@ -185,11 +193,14 @@ bool DecompressBlock(Compression compression, std::string_view stored, char* out
     case Compression::kNone:
       return false;
     case Compression::kSnappy: {
+      // RawUncompress takes no bound: it writes as much as the stream itself promises, which must
+      // therefore be compared before.
       size_t promised = 0;
       return snappy::GetUncompressedLength(stored.data(), stored.size(), &promised) &&
              promised == length && snappy::RawUncompress(stored.data(), stored.size(), out);
     }
     case Compression::kLz4:
+      // Both sizes fit an int: the one by this check, the other since UncompressedLength gave it.
       return stored.size() <= LZ4_MAX_INPUT_SIZE &&
              LZ4_decompress_safe(stored.data(), out, static_cast<int>(stored.size()),
                                  static_cast<int>(length)) == static_cast<int>(length);

@@ -26,6 +26,7 @@ uint64_t NumBelow(const std::array<uint64_t, kSize>& numbers, uint64_t limit) {
 }  // namespace
 
 std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
+  // Lines hold the starts of blocks as 32 bits from the first one on.
   const uint64_t data_bytes = index.end_offset() - index.first_offset();
   if (index.size() == 0 || data_bytes > std::numeric_limits<uint32_t>::max()) return nullptr;
   std::unique_ptr<BlockDirectory> made(new (std::nothrow) BlockDirectory(index));
@@ -34,11 +35,15 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
   const uint32_t num_lines = (index.size() + kLineEntries - 1) / kLineEntries;
   std::array<size_t, kMaxLevels> nodes_of_level{};
   size_t num_nodes = 0;
+  // One node for eight of what is below it, up to a single root. A directory of one line has a root
+  // as well, so that FindLine needs no other case.
   for (size_t below = num_lines; made->num_levels_ == 0 || below > 1; made->num_levels_++) {
     below = (below + kNodeKeys - 1) / kNodeKeys;
     nodes_of_level[made->num_levels_] = below;
     num_nodes += below;
   }
+  // One piece of memory, which starts on a cache line, as all sizes in it are of whole lines: no
+  // node and no line lies on two.
   made->memory_ = filter::ResidentMemory(num_nodes * sizeof(Node) + num_lines * sizeof(Line));
   if (made->memory_.data() == nullptr) return nullptr;
   // The root first: the upper levels of the tree lie together.
@@ -52,6 +57,8 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
   return made;
 }
 
+// What is left of the last line, and of the last node of each level, is filled with the greatest
+// number. NumBelow never counts that, since it is below no head.
 void BlockDirectory::Fill(uint32_t num_lines) {
   first_offset_ = index_.first_offset();
   last_head_ = index_.HeadAt(index_.size() - 1);
@@ -71,6 +78,7 @@ void BlockDirectory::Fill(uint32_t num_lines) {
       if (i >= below) {
         last = kGreatest;
       } else {
+        // Heads ascend, so that the last one is the greatest of its line or node.
         last = level == 0 ? lines_[i].heads.back() : levels_[level - 1][i].last_heads.back();
       }
     }
@@ -85,6 +93,7 @@ BlockDirectory::Place BlockDirectory::FindLine(std::string_view user_key) const 
   if (order != 0) [[unlikely]]
     return {0, order < 0 ? kBefore : kBehind};
   const uint64_t head = index_.shared_prefix().HeadOf(user_key);
+  // Such a head would be counted past the last line, where that one is full.
   if (head > last_head_) [[unlikely]]
     return {head, kBehind};
   size_t node = 0;
@@ -95,6 +104,8 @@ BlockDirectory::Place BlockDirectory::FindLine(std::string_view user_key) const 
   return {head, static_cast<uint32_t>(node)};
 }
 
+// The first head of the line that is not smaller than the key's. A greater one is that of the
+// answer; among equal ones the bytes behind the heads decide.
 uint32_t BlockDirectory::FindInLine(const Place& place, std::string_view user_key,
                                     uint64_t trailer) const {
   if (place.line >= kBehind) [[unlikely]]

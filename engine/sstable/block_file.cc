@@ -16,6 +16,7 @@ namespace {
 void CountRead(BlockKind kind, size_t bytes, ReadCounters* counters) {
   if (counters == nullptr) return;
   counters->bytes_read.Add(bytes);
+  // Whoever counts reads blocks of data and index alone.
   (kind == BlockKind::kData ? counters->data_blocks_read : counters->index_blocks_read).Increment();
 }
 
@@ -182,6 +183,8 @@ absl::StatusOr<BlockRef> BlockFile::Unwrap(std::string_view stored, const BlockH
   }
   WINNOW_RETURN_IF_ERROR(CheckStructure(*contents, handle, kind, options));
   if (trailer_offset_ == 0 || kind != BlockKind::kData) return block;
+  // `stored` is the caller's buffer, from which the block may be unwrapped again: trailers that
+  // were offset in it would be offset twice.
   if (!block) {
     WINNOW_ASSIGN_OR_RETURN(block, Copy(*contents, handle, options.arena));
   }

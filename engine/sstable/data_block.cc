@@ -91,6 +91,8 @@ const char* DataBlockError(std::string_view contents) {
   return EntriesError(DataBlock(contents.data()), contents, width);
 }
 
+// The checks that DataBlockError makes of a header, where the block's end is not known. They take a
+// few instructions, since DataBlockScan makes them at every byte of a file.
 uint64_t DataBlockKeysEnd(std::string_view beginning) {
   using Layout = DataBlockLayout;
   if (beginning.size() < Layout::kHeaderBytes) return 0;
@@ -109,6 +111,8 @@ uint64_t DataBlockKeysEnd(std::string_view beginning) {
   return adds_up ? values_at : 0;
 }
 
+// O(entries). Neither restarts nor shared lengths are looked at: whoever believes the size reads
+// the block, and then all of it is checked.
 uint64_t DataBlockBytes(std::string_view keys) {
   using Layout = DataBlockLayout;
   const char* at = keys.data() + DecodeFixed32(keys.data() + Layout::kEntriesAt);
@@ -131,6 +135,8 @@ uint64_t DataBlockBytes(std::string_view keys) {
   return at == limit ? size : 0;
 }
 
+// Out of line, to keep the three-byte form small wherever it is inlined. No varint can run beyond
+// the end here: DataBlockError has decoded them with the same limit.
 [[gnu::noinline]] DataBlock::Lengths DataBlock::LongLengthsAt(const char* at) const {
   Lengths lengths;
   at = DecodeVarint32(at, end(), &lengths.shared);
@@ -142,6 +148,8 @@ uint64_t DataBlockBytes(std::string_view keys) {
 // The last restart whose key is_before says is smaller than what is sought; 0 if there is none.
 template <typename IsBefore>
 uint32_t DataBlock::LastRestartBefore(const IsBefore& is_before) const {
+  // Invariant: restart `low` is smaller than what is sought, unless it is the first, and those
+  // above `high` are not. `middle` is rounded up, or two restarts would not become one.
   uint32_t low = 0;
   uint32_t high = num_restarts() - 1;
   while (low < high) {
@@ -248,6 +256,7 @@ BlockPosition DataBlock::SeekByComparator(const InternalKeyComparator& comparato
   std::string key;
   while (position.entry < end()) {
     const BlockEntry entry = EntryAt(position.entry);
+    // Until here the key of the entry before, which this one goes on from.
     key.resize(entry.shared);
     key.append(entry.delta_view());
     const int order = comparator.CompareUserKeys(key, user_key);

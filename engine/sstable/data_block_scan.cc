@@ -10,12 +10,15 @@ namespace winnow {
 
 namespace {
 
+// Read from the file at a time.
 constexpr uint64_t kBufferBytes = uint64_t{1} << 20;
 // The end of a compressed block is searched for, at a price of up to the square of its length.
 // Where a block is expected it may be large; elsewhere about as large as those before it, or as
 // this.
 constexpr uint64_t kLargestExpected = uint64_t{16} << 20;
 constexpr uint64_t kLargestElsewhere = uint64_t{64} << 10;
+// For all of a scan: bytes that were made to look like ends of blocks must not hold it up for ever.
+// Once it is used up compressed blocks are no longer found.
 constexpr uint64_t kHashBudgetBytes = uint64_t{16} << 30;  // seconds
 
 }  // namespace
@@ -28,6 +31,7 @@ DataBlockScan::DataBlockScan(const BlockFile& file, uint64_t begin, uint64_t end
 
 // The view is good until the next call.
 absl::StatusOr<std::string_view> DataBlockScan::BytesAhead(uint64_t length) {
+  // A scan only moves forward, so that a buffer which ends too early is filled anew from here on.
   const uint64_t wanted = std::min(length, end_ - position_);
   if (position_ < buffer_offset_ || position_ + wanted > buffer_offset_ + buffer_.size()) {
     buffer_offset_ = position_;
@@ -57,6 +61,8 @@ absl::StatusOr<uint64_t> DataBlockScan::CompressedSize(std::string_view ahead,
   WINNOW_ASSIGN_OR_RETURN(ahead, BytesAhead(length + kBlockTrailerBytes));
   const uint64_t last = std::min<uint64_t>(
       length, ahead.size() < kBlockTrailerBytes ? 0 : ahead.size() - kBlockTrailerBytes);
+  // Contents are followed by type and checksum: each byte that can be a type may be the end. Of
+  // random bytes that is 3 in 256, for each of which all before it are hashed.
   for (uint64_t size = sizeof(uint32_t) + 1; size <= last; size++) {
     const auto type = static_cast<uint8_t>(ahead[size]);
     if (type == 0 || type > static_cast<uint8_t>(Compression::kZstd)) continue;
@@ -78,6 +84,7 @@ absl::StatusOr<bool> DataBlockScan::TakeAt(uint64_t largest_length, BlockHandle*
   if (ahead.size() < sizeof(uint32_t) + 1 + kBlockTrailerBytes) return false;
   WINNOW_ASSIGN_OR_RETURN(uint64_t size, PlainSize(ahead));
   if (size == 0) {
+    // PlainSize may have moved the buffer, and with it what `ahead` points to.
     WINNOW_ASSIGN_OR_RETURN(const std::string_view again, BytesAhead(sizeof(uint32_t)));
     WINNOW_ASSIGN_OR_RETURN(size, CompressedSize(again, largest_length));
   }
@@ -85,12 +92,14 @@ absl::StatusOr<bool> DataBlockScan::TakeAt(uint64_t largest_length, BlockHandle*
   *handle = {position_, size};
   if (!handle->FitsBelow(end_)) return false;
   absl::StatusOr<BlockRef> read = file_.Read(*handle, BlockKind::kData, {});
+  // A wrong guess looks like damage. Any other error says nothing about these bytes.
   if (IsCorruption(read.status())) return false;
   WINNOW_RETURN_IF_ERROR(read.status());
   *block = *std::move(read);
   return true;
 }
 
+// With the smaller bound: it is asked once for each table that a manifest knows.
 absl::StatusOr<bool> DataBlockScan::StartsWithBlock() {
   BlockHandle handle;
   BlockRef block;

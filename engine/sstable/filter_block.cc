@@ -29,6 +29,8 @@ filter::FilterState Unusable(filter::FilterStateCode code, std::string_view reas
 
 }  // namespace
 
+// The checksum is verified whatever the read options are: a wrong bit in a filter would hide keys,
+// and nothing else would tell.
 filter::FilterState ReadInPlace(const BlockFile& file, const BlockHandle& handle, BlockKind kind,
                                 char* memory, absl::Status* read_status) {
   using filter::FilterStateCode;
@@ -54,6 +56,7 @@ filter::FilterState ReadFilterBlock(const FilterBlockSource& source, char* memor
   *reader = filter::FilterReader();
   filter::FilterState state =
       ReadInPlace(*source.file, source.handle, BlockKind::kFilter, memory, read_status);
+  // What a policy made only the policy can check further.
   if (state.code != FilterStateCode::kOk || source.made_by_policy) return state;
   *reader = filter::FilterReader::Open(std::string_view(memory, source.handle.size), &state);
   // The filter block records its seed, and so do the properties. Queried with hashes of another
@@ -62,6 +65,7 @@ filter::FilterState ReadFilterBlock(const FilterBlockSource& source, char* memor
       reader->hash_seed() != source.hash_seed) {
     state = Unusable(FilterStateCode::kDamaged, "made with another hash seed than the table names");
   }
+  // Open may have understood a part of it, which must not be asked.
   if (state.code != FilterStateCode::kOk) *reader = filter::FilterReader();
   return state;
 }
@@ -74,6 +78,7 @@ absl::StatusOr<BlockRef> LoadFilterForCache(const FilterBlockSource& source, Blo
     return absl::ResourceExhaustedError(
         absl::StrCat(source.file->path(), ": no memory for a filter of ", bytes, " bytes"));
   };
+  // Contents and trailer are read with one call; the trailer is cut off once it has been checked.
   const size_t stored_bytes = source.handle.size + kBlockTrailerBytes;
   WINNOW_ASSIGN_OR_RETURN(BlockRef block, allocate(kContentsAt + stored_bytes));
   char* const memory = block.mutable_block()->mutable_data();
@@ -84,14 +89,18 @@ absl::StatusOr<BlockRef> LoadFilterForCache(const FilterBlockSource& source, Blo
     counters->filter_blocks_read.Increment();
     counters->bytes_read.Add(stored_bytes);
   }
+  // An I/O error may pass, and is not cached: the next look-up tries again. Damage stays.
   if (!read_status.ok() && !absl::IsDataLoss(read_status)) return read_status;
   const bool usable = found.code == filter::FilterStateCode::kOk;
   if (state != nullptr) *state = std::move(found);
   if (usable) {
+    // It points into the block that it lies in, which never moves: a cache moves pointers to
+    // blocks.
     new (memory) filter::FilterReader(reader);
     block.mutable_block()->Shrink(kContentsAt + source.handle.size);
     return block;
   }
+  // In the cache a refused filter takes a few bytes, not as many as it has in the file.
   WINNOW_ASSIGN_OR_RETURN(BlockRef unusable, allocate(kContentsAt));
   new (unusable.mutable_block()->mutable_data()) filter::FilterReader();
   return unusable;

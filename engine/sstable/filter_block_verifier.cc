@@ -10,12 +10,15 @@
 
 namespace winnow {
 
+// Units first, since their checksums say which of them is damaged. The block's own then covers what
+// belongs to none: the header before them, and the place where all of it stands in the file.
 FilterBlockVerifier::FilterBlockVerifier(const FilterBlockSource& source,
                                          std::span<const filter::BuiltUnit> listed) {
   if (!source.handle.exists()) return;
   const size_t stored_bytes = source.handle.size + kBlockTrailerBytes;
   memory_ = filter::ResidentMemory(stored_bytes);
   if (memory_.data() == nullptr) {
+    // No damage: nothing was looked at. A repair must not give up a table for it.
     problems_.push_back({source.handle.offset, "filter block: no memory to check it", false});
     return;
   }
@@ -62,6 +65,8 @@ void FilterBlockVerifier::CheckUnits(const FilterBlockSource& source,
   }
 }
 
+// A filter of another seed is refused as ReadFilterBlock refuses it: asked by hashes of the table's
+// seed it would deny keys that it holds.
 void FilterBlockVerifier::Take(const filter::FilterReader& reader, uint64_t hash_seed,
                                filter::FilterState state, uint64_t offset, std::string_view unit) {
   if (state.code == filter::FilterStateCode::kOk && !reader.always_true() &&

@@ -9,6 +9,7 @@
 
 namespace winnow {
 
+// A spec has one '+' at most, in front of its range filter (filter/spec.cc).
 std::string_view PointFilterText(std::string_view spec) { return spec.substr(0, spec.find('+')); }
 
 std::string_view RangeFilterText(std::string_view spec) {
@@ -18,6 +19,7 @@ std::string_view RangeFilterText(std::string_view spec) {
 
 namespace {
 
+// All that Describe reads of the properties: tables of equal words share one description.
 using Words = std::tuple<std::string, std::string, std::string, bool>;
 
 std::shared_ptr<const FilterDescription> Describe(const SstableProperties& properties) {
@@ -31,6 +33,7 @@ std::shared_ptr<const FilterDescription> Describe(const SstableProperties& prope
   if (key.ok()) {
     description->key = *key;
   } else {
+    // A text of a newer version. The table is then read without its filter, and opens.
     description->key_error = std::string(key.status().message());
   }
   return description;
@@ -44,6 +47,8 @@ class KnownDescriptions {
       ABSL_LOCKS_EXCLUDED(mutex_) {
     Words words(properties.filter_spec, properties.filter_key, properties.filter_policy,
                 !properties.filter_units.empty());
+    // Held while a description is made, so that of tables which are opened at once none makes a
+    // second one.
     MutexLock lock(&mutex_);
     if (const auto known = known_.find(words); known != known_.end()) {
       if (auto description = known->second.lock(); description != nullptr) return description;

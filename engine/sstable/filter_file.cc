@@ -17,7 +17,8 @@ constexpr uint64_t kMagic = 0x544c4946'4f4e4e57;  // "WNNOFILT"
 constexpr uint16_t kMajorVersion = 1;
 constexpr uint16_t kMinorVersion = 0;
 
-// Offsets of the header's fields.
+// Offsets of the header's fields (FORMAT.md, "Filter files"). Magic and version keep their place in
+// every version.
 constexpr size_t kChecksumAt = 8;
 constexpr size_t kCheckedFrom = 16;
 constexpr size_t kMajorAt = 16;
@@ -35,10 +36,12 @@ constexpr size_t kSpecLengthAt = 84;
 constexpr size_t kKeyLengthAt = 88;
 constexpr size_t kNumUnitsAt = 92;
 
+// Seeded with the magic: the identity is itself among the bytes that are covered.
 uint64_t HeaderChecksum(std::string_view header) {
   return Checksum(header.substr(kCheckedFrom), ChecksumSeed(kMagic, 0));
 }
 
+// Without a filter (the spec `none`) the header is all of the file.
 uint64_t BytesOfFile(const FilterFileHeader& header) {
   const BlockHandle block = header.filter_block();
   return block.exists() ? block.end() : header.header_bytes();
@@ -71,6 +74,7 @@ std::string FilterFileHeader::Encode() const {
   EncodeFixed32(&out[kSpecLengthAt], static_cast<uint32_t>(filter_spec.size()));
   EncodeFixed32(&out[kKeyLengthAt], static_cast<uint32_t>(filter_key.size()));
   EncodeFixed32(&out[kNumUnitsAt], static_cast<uint32_t>(units.size()));
+  // Last, since it covers all fields behind it.
   EncodeFixed64(&out[kChecksumAt], HeaderChecksum(out));
   return out;
 }
@@ -85,6 +89,7 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   };
   if (start.size() < kMinFilterFileHeaderBytes) return damaged("too short for its header");
   if (DecodeFixed64(start.data()) != kMagic) return damaged("does not begin like one");
+  // All of 32 bits, added in 64: whatever they say, no sum wraps around.
   const uint64_t header_bytes = DecodeFixed32(&start[kHeaderBytesAt]);
   const uint64_t spec_length = DecodeFixed32(&start[kSpecLengthAt]);
   const uint64_t key_length = DecodeFixed32(&start[kKeyLengthAt]);
@@ -93,6 +98,7 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   const bool fits = header_bytes <= start.size() && spec_length <= kMaxFilterFileTextBytes &&
                     key_length <= kMaxFilterFileTextBytes && num_units <= kMostListedUnits &&
                     header_bytes == units_at + num_units * kListedUnitBytes;
+  // What does not fit is not hashed: nobody knows then how far the header goes.
   const bool is_sound = fits && ChecksumsMatch(DecodeFixed64(&start[kChecksumAt]),
                                                HeaderChecksum(start.substr(0, header_bytes)));
   const uint16_t major = DecodeFixed16(&start[kMajorAt]);
@@ -123,6 +129,7 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   header.filter_spec = start.substr(kMinFilterFileHeaderBytes, spec_length);
   header.filter_key = start.substr(kMinFilterFileHeaderBytes + spec_length, key_length);
   const std::string_view units = start.substr(units_at, num_units * kListedUnitBytes);
+  // 0 is how a manifest says "any" (Open): no file has it for an identity.
   if (header.file_id == 0 || header.table_id == 0 ||
       (num_units != 0 && !DecodeUnitList(units, &header.units))) {
     return damaged("impossible field in its header");
@@ -145,6 +152,7 @@ absl::StatusOr<std::unique_ptr<FilterFile>> FilterFile::Open(std::unique_ptr<Ran
                                                              uint64_t table_id) {
   std::unique_ptr<FilterFile> opened(new FilterFile(std::move(file), std::move(path)));
   BlockFile& blocks = opened->blocks_;
+  // As long as the longest header, or all of a shorter file: one read.
   std::string start(std::min<uint64_t>(blocks.size(), kMaxFilterFileHeaderBytes), '\0');
   WINNOW_RETURN_IF_ERROR(blocks.ReadBytes(0, start.size(), start.data()));
   WINNOW_ASSIGN_OR_RETURN(opened->header_,
@@ -162,10 +170,13 @@ absl::StatusOr<std::unique_ptr<FilterFile>> FilterFile::Open(std::unique_ptr<Ran
                                         absl::Hex(header.table_id, absl::kZeroPad16), ", not ",
                                         absl::Hex(table_id, absl::kZeroPad16)));
   }
+  // From here on its block can be read, whose checksum is made with the identity.
   blocks.set_file_id(header.file_id);
   return opened;
 }
 
+// The header must still say what it said when the file was opened: all that is in use goes by that,
+// and another sound header is another file.
 std::vector<SstableProblem> FilterFile::Verify() const {
   const auto problem = [&](const absl::Status& status) {
     return std::vector<SstableProblem>{ProblemOf(blocks_.path(), 0, status)};
@@ -182,6 +193,9 @@ std::vector<SstableProblem> FilterFile::Verify() const {
   return FilterBlockVerifier(source, header_.units).problems();
 }
 
+// Everything is known before the first byte is written, since the header names the size of the
+// whole. The sync comes before the caller can name the file in a manifest: after a power failure a
+// name must not stand for bytes that are not there.
 absl::Status WriteFilterFile(const filter::BuiltFilter& built, FilterFileHeader* header,
                              WritableFile* file) {
   header->file_id = RandomIdentity();

@@ -7,6 +7,7 @@
 
 namespace winnow {
 
+// For each unit its bytes, its rate and its checksum, eight bytes each (FORMAT.md, "Filter block").
 std::string EncodeUnitList(std::span<const filter::BuiltUnit> units) {
   std::string bytes;
   for (const filter::BuiltUnit& unit : units) {
@@ -26,6 +27,7 @@ bool DecodeUnitList(std::string_view bytes, std::vector<filter::BuiltUnit>* unit
     unit.bytes = DecodeFixed64(bytes.data());
     unit.expected_fpr = std::bit_cast<double>(DecodeFixed64(bytes.data() + 8));
     unit.checksum = DecodeFixed64(bytes.data() + 16);
+    // Written so that what is not a number is refused too.
     if (!(unit.expected_fpr >= 0 && unit.expected_fpr <= 1)) return false;
   }
   return true;

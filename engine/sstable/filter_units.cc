@@ -13,6 +13,7 @@ namespace winnow {
 // Nobody asks any more: who asked held the table.
 FilterUnits::~FilterUnits() {
   {
+    // First: for as long as it is a member, Reserve for another table may drop its last unit.
     MutexLock lock(&ledger_->mutex_);
     ledger_->members_.erase(this);
   }
@@ -34,6 +35,7 @@ FilterUnits::FilterUnits(const FilterBlockSource& source, bool is_whole,
   ledger_->members_.insert(this);
 }
 
+// An estimate: units may come and go while it counts.
 uint64_t FilterUnits::resident_bytes() const {
   uint64_t bytes = 0;
   for (size_t i = 0; i < num_resident(); i++) bytes += units_[i].bytes;
@@ -54,6 +56,7 @@ size_t FilterUnits::bytes_besides_units() const {
 // it, which is under one that does: what another table has there would deny keys.
 filter::FilterState FilterUnits::ReadListed(size_t index, ResidentUnit* unit,
                                             absl::Status* read_status) const {
+  // Units follow the header of the block, one behind the other.
   uint64_t offset = source_.handle.offset + filter::kFilterBlockHeaderBytes;
   for (size_t i = 0; i < index; i++) offset += units_[i].bytes;
   const std::string_view bytes(unit->memory.data(), units_[index].bytes);
@@ -75,6 +78,7 @@ std::unique_ptr<ResidentUnit> FilterUnits::Read(size_t index, LedgerCharge charg
                                                 absl::Status* read_status,
                                                 filter::FilterState* state) const {
   auto unit = std::make_unique<ResidentUnit>();
+  // It stays with the unit, whose memory goes before it: FilterLedger's first invariant.
   unit->charge = std::move(charge);
   const auto bytes = static_cast<size_t>(units_[index].bytes);
   unit->memory = filter::ResidentMemory(bytes);
@@ -88,6 +92,8 @@ std::unique_ptr<ResidentUnit> FilterUnits::Read(size_t index, LedgerCharge charg
     *state = ReadListed(index, unit.get(), read_status);
   }
   if (read_status->ok() && state->code == filter::FilterStateCode::kOk) return unit;
+  // What was read goes, and its charge with it. The empty unit lets every key through, and may be
+  // published as any other.
   return std::make_unique<ResidentUnit>();
 }
 
@@ -98,12 +104,16 @@ std::unique_ptr<ResidentUnit> FilterUnits::LoadFirst(filter::FilterState* state,
   if (!read_status->ok()) {
     *state = {filter::FilterStateCode::kDamaged, std::string(read_status->message())};
   }
+  // Nobody can ask the table yet, but for the ledger it has been a member since it was made.
   MutexLock lock(&ledger_->mutex_);
   first_here_ = 1;
   num_resident_.store(1, std::memory_order_release);
   return unit;
 }
 
+// The unit is read without the lock: neither other tables nor the ledger wait for the disk. Two
+// threads may then read the same unit, of which the second finds the count changed and drops its
+// copy.
 absl::StatusOr<bool> FilterUnits::LoadNext(FilterLedger::Claim claim) {
   const size_t index = num_resident();
   if (index == units_.size()) return false;
@@ -127,6 +137,7 @@ absl::StatusOr<bool> FilterUnits::LoadNext(FilterLedger::Claim claim) {
                          absl::StrCat("filter block: ", state.reason));
 }
 
+// From the last one: what is in memory is always the first so many.
 void FilterUnits::DropTo(size_t count) {
   MutexLock lock(&ledger_->mutex_);
   while (num_resident() > std::max(count, first_here_))
@@ -142,6 +153,13 @@ filter::FilterKind FilterUnits::kind() const {
   return present->units[0]->reader.kind();
 }
 
+// Copy on write. Readers take no lock, so that the set which they ask is never changed but replaced
+// by another, with a unit more or fewer. The old one waits among the ledger's replaced sets until
+// no thread announces it; units that both have live on in the new one. All that may throw comes
+// before the first store.
+//
+// The count and the set are two stores. A reader between them asks a unit fewer or more than the
+// count says, and is not misled: each unit denies for itself.
 void FilterUnits::Publish(FilterLedger& ledger, size_t count,
                           std::shared_ptr<const ResidentUnit> added) {
   const ResidentUnits* const before = present_.load(std::memory_order_relaxed);

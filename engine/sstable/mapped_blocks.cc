@@ -23,6 +23,7 @@ int PieceShift(uint64_t data_end, uint64_t num_blocks) {
 
 MappedBlocks* MappedBlocks::New(std::unique_ptr<FileMapping> mapping, uint64_t data_end,
                                 uint64_t num_blocks) {
+  // Lets go at once where there is memory for the object and none for its bits.
   Held blocks(new (std::nothrow)
                   MappedBlocks(std::move(mapping), data_end, PieceShift(data_end, num_blocks)));
   return blocks == nullptr || blocks->sound_ == nullptr ? nullptr : blocks.release();
@@ -32,6 +33,7 @@ MappedBlocks::MappedBlocks(std::unique_ptr<FileMapping> mapping, uint64_t data_e
     : mapping_(std::move(mapping)),
       bytes_(mapping_->bytes()),
       piece_shift_(piece_shift),
+      // With a word for the last piece, of which the data may fill a part only.
       num_words_(static_cast<size_t>((data_end >> piece_shift) / 64 + 1)),
       sound_(new (std::nothrow) std::atomic<uint64_t>[num_words_]()) {}
 

@@ -33,7 +33,8 @@ absl::Status GoneError(const std::string& path, OpenFileCache::Owner owner) {
       "to keep reading one state"));
 }
 
-// The footer names the file's identity, and its checksum covers it.
+// Between two openings another table may have been put in this one's place. The size costs no read,
+// and the footer one: it names the file's identity, and its checksum covers it.
 absl::Status CheckIdentity(const RandomAccessFile& file, const std::string& path,
                            uint64_t file_bytes, uint64_t file_id) {
   if (file.size() != file_bytes) {
@@ -62,6 +63,7 @@ class OpenFileCache::File final : public RandomAccessFile {
 
   // No thread reads it any more, so that nothing has to be looked for.
   ~File() override {
+    // Before the lock, so that close(2) comes after it.
     Opened closed;
     MutexLock lock(&cache_->mutex_);
     if (place_ != kNowhere) closed = cache_->Remove(place_);
@@ -72,10 +74,13 @@ class OpenFileCache::File final : public RandomAccessFile {
     // The place is taken where a file system reads tables to read this one.
     const RandomAccessFile* file = guard.is_free() ? guard.Announce(present_) : nullptr;
     Opened held;
+    // Closed, or not to be announced: then the file is shared with this read, and stays open for
+    // it.
     if (file == nullptr) [[unlikely]] {
       WINNOW_ASSIGN_OR_RETURN(held, cache_->Reopen(*this));
       file = held.get();
     }
+    // Looked at before it is set: all who read the file share the line, and mostly find it set.
     if (!was_read_.load(std::memory_order_relaxed)) {
       was_read_.store(true, std::memory_order_relaxed);
     }
@@ -169,6 +174,10 @@ size_t OpenFileCache::Coldest() {
   }
 }
 
+// In two steps, since threads may be reading. Files leave open_ at once, where nobody finds them
+// any more; they are closed when no thread announces them, now or the next time that room is made.
+// One that is being read therefore gives no descriptor yet: only what was closed is counted for the
+// answer. O(removed files * threads) under the lock.
 bool OpenFileCache::MakeRoom(size_t least) {
   std::vector<Opened> closed;  // before the lock: close(2) is not called under it
   MutexLock lock(&mutex_);
@@ -220,6 +229,7 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFileCache::Open(FileSystem
   const Opening opening(this);
   WINNOW_ASSIGN_OR_RETURN(Opened opened, OpenWithinLimit(file_system, path.ToString()));
   auto file = std::make_unique<File>(this, file_system, path, file_id, opened->size());
+  // After `file`, whose destructor takes the lock should there be no memory to add it.
   MutexLock lock(&mutex_);
   Add(*file, std::move(opened));
   return file;
@@ -236,6 +246,7 @@ absl::StatusOr<OpenFileCache::Opened> OpenFileCache::Reopen(const File& file) {
   if (absl::IsNotFound(opened.status())) return GoneError(path, owner_);
   if (!opened.ok()) return opened.status();
   WINNOW_RETURN_IF_ERROR(CheckIdentity(**opened, path, file.size_, file.file_id_));
+  // If another thread has opened the file meanwhile, this read uses its own, and then closes it.
   MutexLock lock(&mutex_);
   if (file.place_ == File::kNowhere) Add(file, *opened);
   return *opened;

@@ -10,12 +10,15 @@
 
 namespace winnow {
 
+// Room may be lacking, or memory, or the block may be unsound. The table opens all the same, and
+// what is returned answers "may contain" and says which of them it was.
 std::unique_ptr<const RangeFilterBlock> RangeFilterBlock::Load(const BlockFile& file,
                                                                const BlockHandle& handle,
                                                                ShardedBlockCache* cache) {
   std::unique_ptr<RangeFilterBlock> block(new (std::nothrow) RangeFilterBlock());
   if (block == nullptr) return nullptr;
   const size_t stored_bytes = handle.size + kBlockTrailerBytes;
+  // Room is asked for before the read: a filter that has none costs no I/O.
   if (cache != nullptr) {
     block->charge_ = CacheCharge::Try(cache, stored_bytes);
     block->lacks_room_ = !block->charge_;
@@ -25,6 +28,7 @@ std::unique_ptr<const RangeFilterBlock> RangeFilterBlock::Load(const BlockFile& 
   if (block->state_.code == filter::FilterStateCode::kOk) return block;
   block->state_.reason = absl::StrCat(file.path(), ": at offset ", handle.offset,
                                       ": range filter block: ", block->state_.reason);
+  // A refused filter keeps neither its memory nor its room; what stays is the reason.
   block->reader_ = filter::RangeFilterReader();
   block->memory_ = filter::ResidentMemory();
   block->charge_ = CacheCharge();

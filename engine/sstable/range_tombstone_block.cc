@@ -6,6 +6,8 @@
 
 namespace winnow {
 
+// A fragment as FORMAT.md has it. After the largest number come differences, which are small where
+// ranges were deleted again and again: one or two bytes each.
 void RangeTombstoneBlockBuilder::Add(std::string_view begin, std::string_view end,
                                      std::span<const SequenceNumber> sequences) {
   if (num_fragments_++ == 0) {
@@ -34,6 +36,7 @@ std::string RangeTombstoneBlockBuilder::Finish() const {
 }
 
 // Nothing is allocated by a number that the bytes do not bear out: each tombstone has one of them
+// at least. Of bytes that are refused some may have been appended, which callers drop.
 // at least.
 const char* ReadRangeTombstoneBlock(std::string_view contents,
                                     const InternalKeyComparator& comparator,
@@ -54,6 +57,7 @@ const char* ReadRangeTombstoneBlock(std::string_view contents,
     if (comparator.CompareUserKeys(tombstone.begin, tombstone.end) >= 0) {
       return "a range tombstone ends before it begins";
     }
+    // Fragments may touch, as neighbours of different numbers do, but not overlap.
     if (has_last_end && comparator.CompareUserKeys(last_end, tombstone.begin) > 0) {
       return "range tombstones out of order";
     }
@@ -63,6 +67,7 @@ const char* ReadRangeTombstoneBlock(std::string_view contents,
       uint64_t number;
       if (!GetVarint64(&contents, &number)) return kMalformed;
       if (j > 0) {
+        // Each is smaller than the one before, and none is 0.
         if (number == 0 || number >= tombstone.sequence) return kMalformed;
         number = tombstone.sequence - number;
       }

@@ -25,6 +25,7 @@ bool ReadaheadBuffer::Reserve(size_t bytes) {
     heap_.reset(new (std::nothrow) char[bytes + CachedBlock::kReadablePadding]);
     buffer_ = heap_.get();
   }
+  // Without the padding, which is there whatever the piece.
   capacity_ = buffer_ == nullptr ? 0 : bytes;
   return buffer_ != nullptr;
 }

@@ -22,6 +22,9 @@ namespace winnow {
 
 namespace {
 
+// The bounds of SstableBuilderOptions. With them, and the largest key and value, no block exceeds
+// kMaxBlockContentsBytes: beyond block_bytes there is one entry at most, and what an estimate
+// leaves out.
 constexpr size_t kMaxBlockBytes = size_t{16} << 20;
 constexpr int kMaxRestartInterval = 1024;
 
@@ -356,6 +359,7 @@ absl::Status SstableBuilder::State::WriteRangeTombstones(BlockHandle* handle) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": too many range tombstones for one table"));
   }
+  // Where there are no entries the smallest number is still 0, which is none of this table's.
   const bool alone = properties.num_entries == 0;
   properties.smallest_sequence =
       alone ? tombstones.smallest_sequence()
@@ -382,6 +386,8 @@ absl::Status SstableBuilder::State::WriteRangeFilter(BlockHandle* handle) {
 void SstableBuilder::State::FillBounds(SstableSummary* summary) const {
   summary->smallest = first_key;
   summary->largest = last_key;
+  // Bounds must hold what range tombstones cover, or a look-up would pass over the table that
+  // deletes its key.
   if (tombstones.empty()) return;
   const bool alone = properties.num_entries == 0;
   std::string smallest = MakeInternalKey(tombstones.first_begin(), tombstones.first_sequence(),

@@ -14,6 +14,8 @@ namespace winnow {
 
 namespace {
 
+// Of the fields of a footer (format.cc) those that are read before it is decoded, or where a part
+// of it is all that is left.
 constexpr size_t kMagicFromFooterEnd = 8;
 constexpr size_t kFileIdInFooter = 8;
 constexpr size_t kFileBytesInFooter = 16;
@@ -26,6 +28,7 @@ class Shifted final : public RandomAccessFile {
   Shifted(const RandomAccessFile& file, int64_t shift, uint64_t file_bytes)
       : file_(file), shift_(shift), file_bytes_(file_bytes) {}
 
+  // What would lie outside of the file reads as its end does. Callers take a short read for damage.
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     if (offset >= file_bytes_) return size_t{0};
     const int64_t at = static_cast<int64_t>(offset) + shift_;
@@ -49,6 +52,8 @@ absl::StatusOr<std::string> ReadAt(const RandomAccessFile& file, uint64_t offset
 }
 
 // Calls `visit` with every place of `pattern` from the last to the first, until it returns true.
+// Backwards, since what is looked for stood at the end of the table. Pieces of the file overlap by
+// a byte less than the pattern has: no place is missed between two, and none comes twice.
 absl::Status FindBackwards(const RandomAccessFile& file, std::string_view pattern,
                            const std::function<absl::StatusOr<bool>(uint64_t at)>& visit) {
   constexpr uint64_t kStep = uint64_t{1} << 20;
@@ -66,6 +71,13 @@ absl::Status FindBackwards(const RandomAccessFile& file, std::string_view patter
   return absl::OkStatus();
 }
 
+// From what says most to what says least, each believed for its checksum: a footer, wherever it
+// stands; without one a properties block, which by the sizes in it says where all blocks lie;
+// without either the identity alone, from the header or from the tables that a manifest knows.
+//
+// Checksums are made with the offsets that blocks had in the table. All that is found behind a
+// place where bytes were put in, or taken out, is therefore read through a file that is shifted
+// back.
 class FrameSearch {
  public:
   FrameSearch(const RandomAccessFile& file, const std::string& path,
@@ -112,6 +124,8 @@ class FrameSearch {
     if (bytes.size() != kFooterBytes) return false;
     const uint64_t file_bytes = DecodeFixed64(bytes.data() + kFileBytesInFooter);
     const absl::StatusOr<Footer> footer = Footer::Decode(bytes, file_bytes, path_);
+    // A newer format at the very end is the file's own, and not for this version to repair.
+    // Anywhere else it is what some other bytes look like.
     if (absl::IsFailedPrecondition(footer.status()) && end == file_.size()) return footer.status();
     if (!footer.ok()) {
       if (end == file_.size()) frame_.problem = std::string(footer.status().message());
@@ -168,6 +182,7 @@ class FrameSearch {
   }
 
   absl::StatusOr<bool> TakeProperties(uint64_t at) {
+    // Properties fit into the first piece unless the keys that they name are very long.
     const uint64_t readable = std::min(file_.size() - at, kMaxPropertiesBytes);
     WINNOW_ASSIGN_OR_RETURN(std::string bytes,
                             ReadAt(file_, at, std::min<uint64_t>(readable, 64 << 10)));
@@ -192,6 +207,8 @@ class FrameSearch {
       return file_id != 0 && BlockChecksum(std::string_view(bytes).substr(0, size), 0, file_id,
                                            handle.offset) == stored;
     };
+    // The checksum was made with the identity, which the properties do not say: one under which it
+    // is right is the table's. The likeliest come first.
     std::vector<uint64_t> candidates;
     // What is left of the footer follows.
     const size_t id_at = size + kBlockTrailerBytes + kFileIdInFooter;
@@ -204,6 +221,7 @@ class FrameSearch {
     frame_.shift = static_cast<int64_t>(at) - static_cast<int64_t>(handle.offset);
     frame_.properties = *std::move(properties);
     frame_.footer = FooterFrom(*frame_.properties, handle, *found);
+    // Properties do not say where the first block begins: without a header that stays 0, unknown.
     if (frame_.header.has_value()) frame_.footer->header_bytes = frame_.header->header_bytes();
     return true;
   }
@@ -214,6 +232,8 @@ class FrameSearch {
     return bytes == 0 ? 0 : bytes + kBlockTrailerBytes;
   }
 
+  // The footer as it must have been. Blocks lie without gaps, so that their sizes give their
+  // places: the filter's from the end of the data on, the others' from the properties back.
   static Footer FooterFrom(const SstableProperties& properties, const BlockHandle& handle,
                            uint64_t file_id) {
     Footer footer;
@@ -249,6 +269,7 @@ class FrameSearch {
   absl::Status FindIdentity() {
     const KnownSstable* found = nullptr;
     for (const KnownSstable& table : known_) {
+      // With a header only the size is wanted that the table had, for the shift.
       if (frame_.header.has_value()) {
         if (table.file_id == frame_.header->file_id) found = &table;
         continue;

@@ -51,6 +51,8 @@ absl::StatusOr<SstableBlockInfo> DataBlockInfo(const BlockFile& file, const Bloc
 
 }  // namespace
 
+// In the order of the file. Data blocks are read from it and not from the cache, which knows
+// nothing of their stored form; a tool's walk puts nothing into the cache either.
 absl::Status SstableReader::ForEachBlock(
     absl::FunctionRef<void(const SstableBlockInfo&)> visit) const {
   SstableBlockInfo header_info;
@@ -109,6 +111,8 @@ std::vector<SstableAnchor> SstableReader::Anchors(size_t most) const {
   if (!index.ok() || index->size() == 0 || most == 0) return anchors;
   const uint64_t size = index->size();
   const uint64_t count = std::min<uint64_t>(size, most);
+  // Blocks are taken to be equally large: no more than `most` separators are looked at, and no
+  // data.
   const uint64_t bytes = figures_.data_bytes / size;
   uint64_t first = 0;  // entry that no anchor stands for yet
   for (uint64_t i = 1; i <= count; i++) {

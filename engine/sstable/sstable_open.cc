@@ -26,6 +26,8 @@ SstableReader::~SstableReader() = default;
 
 const filter::FilterState SstableReader::kFilterIsUsable;
 
+// Each step needs the ones before it: the footer says where all blocks are, properties say what
+// filter and data are like, and room is asked for once for index and filter, before either is read.
 absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
     const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, SharedPath path,
     std::unique_ptr<FilterFile> filter_file) {
@@ -81,6 +83,7 @@ absl::StatusOr<SstableProperties> SstableReader::ReadProperties() const {
 absl::Status SstableReader::TakeProperties(std::unique_ptr<FilterFile> filter_file) {
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, ReadProperties());
   figures_ = properties;
+  // Units are read by their list: one that does not fill the block could lead beyond it.
   if (!properties.filter_units.empty() &&
       (!UnitsFillBlock(properties.filter_units, footer_.filter.size) ||
        !properties.filter_policy.empty())) {
@@ -300,6 +303,7 @@ filter::FilterState SstableReader::ReadResidentFilter() {
 
 // The first unit, which has a claim to room; of the others what fits beside those that are there.
 // Which of all tables' are worth it is for the planner to say.
+// Ends: each turn but the last makes one more unit count as resident, damaged ones included.
 filter::FilterState SstableReader::ReadFilterUnits() {
   const absl::StatusOr<filter::FilterSpec> spec =
       filter::ParseFilterSpec(filter_description_->spec);
@@ -330,6 +334,7 @@ filter::FilterState SstableReader::ReadFilterUnits() {
 
 // Read once, to know its kind and that it is sound; it may leave the cache at once.
 filter::FilterState SstableReader::ReadFilterIntoCache() {
+  // Units are of filters in memory. In the cache a filter is one block, list or not.
   units_.reset();
   if (filter_handle().size > options_.cache->MostForOneFilter()) {
     filter_is_too_large_ = true;

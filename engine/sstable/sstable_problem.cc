@@ -5,6 +5,7 @@
 
 namespace winnow {
 
+// One text for both: only the code tells damage from a lack of means to look.
 absl::Status SstableProblem::ToStatus(std::string_view path) const {
   const absl::Status damage = CorruptionError(path, offset, reason);
   return is_damage ? damage : absl::ResourceExhaustedError(damage.message());

@@ -116,6 +116,7 @@ Field OfWriteTimes(std::string_view name, uint64_t WriteTimes::*member) {
           /*written_if_empty=*/false};
 }
 
+// For what most tables do not have: its absence says the same as an empty value.
 Field WithoutEmpty(Field field) {
   field.written_if_empty = false;
   return field;
@@ -148,6 +149,8 @@ std::string ShowFilterUnits(const SstableProperties& properties) {
   return text;
 }
 
+// In the order of the file. Names are the format and never change (FORMAT.md). num_entries stays
+// the first, since a search for a lost properties block goes by it (sstable_frame.cc).
 const std::vector<Field>& Fields() {
   using P = SstableProperties;
   static const auto* const fields = new std::vector<Field>{
@@ -221,6 +224,7 @@ absl::StatusOr<SstableProperties> SstableProperties::Decode(std::string_view blo
     if (!GetLengthPrefixed(&block, &name) || !GetLengthPrefixed(&block, &value)) {
       return absl::DataLossError("properties: malformed list");
     }
+    // A name that no field has is passed over.
     for (size_t i = 0; i < fields.size(); i++) {
       if (fields[i].name != name) continue;
       // A repeated name would let two readers disagree on which value holds.

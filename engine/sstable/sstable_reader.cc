@@ -84,6 +84,9 @@ absl::StatusOr<const char*> SstableReader::CheckMapped(const BlockHandle& handle
   return contents.data();
 }
 
+// Where the cache is not to be filled a filter that is not there is not read: it is many times as
+// large as the block that it might save. An error is no answer either; the look-up goes on to the
+// data block, whose read says what is wrong.
 BlockRef SstableReader::FilterFromCache(const SstableReadOptions& options) const {
   const BlockKey key{filter_table_id_, filter_handle().offset};
   BlockRef block = options_.cache->Lookup(key);
@@ -101,6 +104,8 @@ FilterAnswer SstableReader::AskFurther(const SstableReadOptions& options, uint64
   const auto answer = [](bool may_contain) {
     return may_contain ? FilterAnswer::kMaybe : FilterAnswer::kNo;
   };
+  // Which of the three it is was settled when the table was opened: units that come and go, a
+  // policy's filter in memory, or a block of the cache, made by either.
   if (units_ != nullptr) {
     if (units_->num_resident() == 0) return FilterAnswer::kNotAsked;
     return answer(units_->MayContain(filter_hash));
@@ -123,6 +128,7 @@ absl::StatusOr<IndexBlock> SstableReader::TopIndex(const SstableReadOptions& opt
 
 absl::Status SstableReader::FindLowestIndex(const SstableReadOptions& options,
                                             PointLookup* lookup) const {
+  // Empty until its block is there: behind the last partition a search in it finds nothing.
   lookup->index_ = &lookup->loaded_index_;
   lookup->loaded_index_ = IndexBlock();
   if (!has_index_partitions()) {
@@ -180,6 +186,8 @@ absl::Status SstableReader::FindBlock(const SstableReadOptions& options,
     if (!lookup->has_block_) return absl::OkStatus();
     if (mapped_ == nullptr) [[likely]] {
       directory_->PrefetchBlock(lookup->entry_);
+      // All that the cache is asked by. The size, in other memory, is looked up where the block is
+      // read.
       lookup->handle_.offset = directory_->OffsetOf(lookup->entry_);
       return absl::OkStatus();
     }
@@ -237,6 +245,7 @@ absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
 
 void SstableReader::PrefetchFromFile(const PointLookup& lookup) const {
   if (!lookup.has_block_) return;
+  // Counts as a use of the block, which it is about to have.
   if (options_.cache != nullptr && options_.cache->Lookup({table_id_, lookup.handle_.offset})) {
     return;
   }
@@ -250,6 +259,8 @@ absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, Point
   result->filter_key_present = false;
   const std::string_view user_key = lookup->user_key_;
   const uint64_t trailer = lookup->trailer_;
+  // However this ends, the look-up then holds neither, and can be used again. Until it ends index_
+  // may point into the one; the other goes to the result if the key is found.
   const BlockRef index_pin = std::move(lookup->index_pin_);
   BlockRef ref = std::move(lookup->block_);
 

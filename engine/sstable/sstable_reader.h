@@ -250,7 +250,7 @@ class SstableReader : public filter::internal::InSlabPool {
   absl::Status SearchBlock(const SstableReadOptions& options, PointLookup* lookup,
                            PointResult* result) const;
 
-  // Over the whole table; the reader must outlive it. See table_iterator.h for the concrete type.
+  // Over the whole table; the reader must outlive it. See sstable_iterator.h for the concrete type.
   std::unique_ptr<SstableIterator> NewIterator(const SstableReadOptions& options) const;
 
   // Where in the file the data of keys >= `internal_key` begins, roughly; 0 to data_bytes.

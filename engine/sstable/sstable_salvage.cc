@@ -12,6 +12,9 @@ namespace winnow {
 
 namespace {
 
+// In the table's own offsets. Properties say it exactly. A footer says where the block behind
+// begins, which without a filter is the top index, and then partitions may lie before it: a search
+// finds no data blocks in them. Without both it is where the file ends.
 uint64_t DataEnd(const SstableFrame& frame, uint64_t file_bytes) {
   if (frame.properties.has_value()) return frame.properties->data_bytes;
   if (!frame.footer.has_value()) return frame.end_offset(file_bytes);
@@ -34,6 +37,8 @@ SstableSalvage::SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std
   if (!frame_.problem.empty()) problems_.push_back({0, frame_.problem});
 }
 
+// Data comes in the order of the file, and so of its keys: what indexes lead to, with a search in
+// each gap between them, then a search from there to the end of the data.
 absl::Status SstableSalvage::Run(const InternalKeyComparator& comparator, Take take) {
   comparator_ = &comparator;
   take_ = &take;
@@ -48,6 +53,8 @@ void SstableSalvage::PassOver(uint64_t offset, const absl::Status& status) {
   problems_.push_back({offset, std::string(status.message()), !absl::IsResourceExhausted(status)});
 }
 
+// Where the file has shifted the block may lie before or behind the place where it did. Checksums
+// know offsets, so that at most one of the two is right.
 absl::StatusOr<BlockRef> SstableSalvage::Read(const BlockHandle& handle, BlockKind kind) const {
   BlockFile::ReadOptions options;
   options.data_end = kind == BlockKind::kIndex && frame_.footer->index_levels == 2
@@ -97,6 +104,7 @@ absl::Status SstableSalvage::FollowIndex() {
 }
 
 absl::Status SstableSalvage::FollowPiece(const IndexBlock& index) {
+  // Blocks whose partition is lost lie before this one's, and their entries must come before.
   WINNOW_RETURN_IF_ERROR(SearchUpTo(index.first_offset()));
   for (uint32_t i = 0; i < index.size(); i++) {
     const BlockHandle handle = index.handle(i);
@@ -107,12 +115,15 @@ absl::Status SstableSalvage::FollowPiece(const IndexBlock& index) {
       PassOver(handle.offset, block.status());
     }
   }
+  // Also past blocks that could not be read: the index says where they are, so that a search would
+  // find nothing more of them.
   position_ = std::max(position_, index.end_offset());
   return absl::OkStatus();
 }
 
 absl::Status SstableSalvage::SearchUpTo(uint64_t end) {
   if (position_ >= end) return absl::OkStatus();
+  // What has not moved lies before what has, and has the smaller keys.
   if (frame_.shift != 0) WINNOW_RETURN_IF_ERROR(SearchIn(unmoved_, end));
   WINNOW_RETURN_IF_ERROR(SearchIn(moved_, end));
   position_ = end;
@@ -126,6 +137,7 @@ absl::Status SstableSalvage::SearchIn(const BlockFile& file, uint64_t end) {
     BlockRef block;
     WINNOW_ASSIGN_OR_RETURN(const bool found, scan.Next(&handle, &block));
     if (!found) return absl::OkStatus();
+    // Where the next block begins the gap before it ends.
     if (handle.offset > position_) {
       PassOver(position_, CorruptionError(file.path(), position_,
                                           absl::StrCat("no data block for ",

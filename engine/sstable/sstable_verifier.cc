@@ -125,6 +125,7 @@ void SstableVerifier::CheckFilters() {
 
 void SstableVerifier::CheckRangeFilter() {
   const BlockHandle& handle = table_.footer_.range_filter;
+  // Under another comparator no reader uses it (SstableReader::ReadRangeFilter).
   if (!handle.exists() || !table_.comparator().is_bytewise()) return;
   const auto filter = RangeFilterBlock::Load(table_.file_, handle, nullptr);
   if (filter == nullptr || filter->lacks_memory()) {
@@ -187,7 +188,8 @@ void SstableVerifier::CheckPartitions() {
   }
 }
 
-// What a cached index holds is read past the cache.
+// The index that look-ups go by, in memory or in the cache, which is not filled for it. CheckFrame
+// has read the file's.
 void SstableVerifier::CheckIndex() {
   SstableReadOptions options;
   options.fill_cache = false;
@@ -230,9 +232,12 @@ void SstableVerifier::CheckDataBlock(const BlockHandle& handle, std::string_view
       Report(handle.offset, "index: separator is smaller than the last key of its block");
     }
   }
+  // Of a block that could not be read as well: it bounds the keys of the next one all the same.
   last_separator_ = std::string(separator);
 }
 
+// By every part of the key, since scans ask for those that look-ups do not. A policy's filter is
+// asked as look-ups ask it: nobody else understands its bytes.
 void SstableVerifier::AskFilters(std::string_view user_key,
                                  absl::FunctionRef<void(std::string_view)> report) {
   for (const CheckedFilter& filter : filters_) {
@@ -261,6 +266,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     if (!skipped_a_block_ && stored_.ok() && UserKey(key) != stored_->smallest_user_key) {
       report("is not the smallest key that the properties name");
     }
+    // Where there are range tombstones their numbers have begun it (CheckRangeTombstones).
     if (seen_.num_range_deletions == 0) seen_.smallest_sequence = Sequence(key);
   } else if (comparator.Compare(last_key_, key) >= 0) {
     report("out of order");
@@ -275,6 +281,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   }
   AskFilters(UserKey(key), report);
   if (table_.range_filter() != nullptr) {
+    // [key, key + 00) is the shortest range that holds the key, and none but it.
     key_successor_.assign(UserKey(key));
     key_successor_.push_back('\0');
     if (!table_.range_filter()->reader().MayContain(UserKey(key), key_successor_)) {
@@ -285,6 +292,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   seen_.num_puts += IsPut(Type(key)) ? 1 : 0;
   seen_.num_merges += Type(key) == EntryType::kMerge ? 1 : 0;
   seen_.num_deletions += Type(key) == EntryType::kDelete ? 1 : 0;
+  // A value that is too short for its time has been reported, and has none to count.
   if (Type(key) == EntryType::kPutWithTime && HasWriteTime(value)) {
     seen_.write_times.Add(WriteTime(value));
   }
@@ -320,6 +328,8 @@ void SstableVerifier::CheckCounts() {
   expect("newest_write_time", seen_.write_times.newest, stored.write_times.newest);
   expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
   expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
+  // Entries were read with the number that a manifest gives an ingested table; its properties have
+  // those of the file.
   const SequenceNumber global = seen_.num_entries == 0 ? 0 : table_.options_.global_sequence;
   expect("smallest_sequence", seen_.smallest_sequence, stored.smallest_sequence + global);
   expect("largest_sequence", seen_.largest_sequence, stored.largest_sequence + global);

@@ -13,6 +13,7 @@ constexpr int kMaxTries = 4;
 
 }  // namespace
 
+// Again only after descriptors came free, or there is no reason for another answer.
 void YieldingFileSystem::Try(absl::FunctionRef<absl::Status()> call) {
   for (int tries = 1; absl::IsResourceExhausted(call()); tries++) {
     if (tries == kMaxTries || !open_files_->GiveUpSome()) return;
@@ -48,7 +49,8 @@ absl::StatusOr<std::vector<std::string>> YieldingFileSystem::List(const std::str
   return names;
 }
 
-// Never once the sync itself has failed: a second one that succeeds proves nothing.
+// For the descriptor of the directory. Never once the sync itself has failed, since a second one
+// that succeeds proves nothing: that error is Unavailable, which is not tried again.
 absl::Status YieldingFileSystem::SyncDirectory(const std::string& directory) {
   absl::Status status;
   Try([&] { return status = target().SyncDirectory(directory); });
