@@ -29,6 +29,8 @@ uint64_t AtomicBits::CountOnes() const {
 }
 
 void AtomicBits::Clear() {
+  // Plain stores: the caller has the filter for itself, as its header demands, so no bit that
+  // another thread sets can be lost here.
   for (uint64_t i = 0; i < num_words_; ++i) set_word(i, 0);
 }
 

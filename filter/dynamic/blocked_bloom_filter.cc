@@ -12,6 +12,8 @@
 namespace winnow::filter {
 namespace {
 
+// Keys are spread over the blocks by chance, and the rate of the whole is mostly that of the fuller
+// blocks: below this one memory grows much faster than in an undivided filter.
 constexpr double kMinFpr = 1e-5;
 constexpr auto kBlockBits = static_cast<double>(internal::kBlockBits);
 
@@ -25,6 +27,8 @@ Shape ShapeOf(uint64_t capacity, double bits_per_key) {
   const auto keys = static_cast<double>(capacity);
   const auto num_blocks = static_cast<uint64_t>(std::ceil(keys * bits_per_key / kBlockBits));
   const double actual_bits_per_key = static_cast<double>(num_blocks) * kBlockBits / keys;
+  // Held to 64 bits a key: where one block serves a few keys the ratio has no meaning, and more
+  // than that would only lengthen the search for the best number of probes.
   return {num_blocks, BestBlockedBloomProbes(std::min(actual_bits_per_key, 64.0))};
 }
 
@@ -33,11 +37,15 @@ Shape ShapeOf(uint64_t capacity, double bits_per_key) {
 Shape ChooseShape(uint64_t capacity, double fpr) {
   constexpr double kLn2 = 0.6931471805599453;
   double bits_per_key = -std::log(fpr) / (kLn2 * kLn2);
+  // Each call sums over the loads that a block may have: the two widths of step keep the calls few
+  // where the answer is far above the theoretical least.
   const auto suffices = [&](double bits) {
     const Shape shape = ShapeOf(capacity, bits);
     return BlockedBloomFpr(shape.num_blocks, capacity, shape.num_probes) <= fpr;
   };
   for (const double factor : {1.08, 1.005}) {
+    // Invariant: `bits_per_key` itself does not suffice, or is the theoretical least, so that the
+    // narrow steps cannot begin beyond the answer.
     while (!suffices(bits_per_key * factor)) bits_per_key *= factor;
   }
   return ShapeOf(capacity, bits_per_key * 1.005);
@@ -57,6 +65,8 @@ absl::StatusOr<std::unique_ptr<BlockedBloomFilter::Block[]>> BlockedBloomFilter:
   if (num_blocks > internal::kMaxFilterBytes / sizeof(Block)) {
     return internal::OutOfMemory(num_blocks, sizeof(Block));
   }
+  // The () zeroes the blocks. Aligned to their size, so that a query touches one cache line;
+  // unaligned, a block could straddle two.
   std::unique_ptr<Block[]> blocks(new (std::nothrow) Block[num_blocks]());
   if (blocks == nullptr) return internal::OutOfMemory(num_blocks, sizeof(Block));
   return blocks;
@@ -137,6 +147,8 @@ std::string BlockedBloomFilter::Serialize() const {
   header.fpr = fpr_;
   header.num_slots = num_blocks_;
   internal::SavedFilterWriter writer(header, memory_bytes());
+  // The words go out as they lie in memory: little-endian, which the format demands and field.h
+  // asserts of the machine.
   writer.Append(std::string_view(reinterpret_cast<const char*>(blocks_.get()), memory_bytes()));
   return std::move(writer).Finish();
 }
@@ -147,6 +159,8 @@ absl::StatusOr<BlockedBloomFilter> BlockedBloomFilter::Deserialize(std::string_v
   if (!saved.ok()) return saved.status();
   // As BloomFilter::Deserialize: a header with a right checksum may still claim anything.
   const internal::SavedHeader& header = saved->header;
+  // Of the payload, not of the header: memory is taken for bytes that are there. `num_slots` must
+  // then be equal, and `parameter` within what the probe multipliers have.
   const uint64_t num_blocks = saved->payload.size() / sizeof(Block);
   if (header.parameter < 1 || header.parameter > internal::kMaxBlockProbes ||
       header.num_slots == 0 || header.num_slots != num_blocks ||

@@ -23,6 +23,8 @@ absl::StatusOr<BloomFilter> BloomFilter::Create(uint64_t capacity, double fpr, u
 // The bits are set one by one, not as a whole: a reader at the same time may see some of them and
 // answers "not there", as if it had come before. Once this has returned all of them are set, and
 // none is ever cleared but by Clear.
+// The count is exact for one thread. Of two threads that set one bit at the same time just one
+// counts it, since Set goes by the result of an atomic or.
 int BloomFilter::SetBitsOf(uint64_t key_hash) {
   internal::ProbeSequence probes(key_hash);
   const uint64_t num_bits = bits_.num_bits();
@@ -32,6 +34,8 @@ int BloomFilter::SetBitsOf(uint64_t key_hash) {
 }
 
 // The same sequence as SetBitsOf: a key that was added finds all of its bits set.
+// Of a filter at its capacity half of the bits are set, so that an absent key takes two probes on
+// average: hence the exit inside the loop.
 bool BloomFilter::ContainsHash(uint64_t key_hash) const {
   internal::ProbeSequence probes(key_hash);
   const uint64_t num_bits = bits_.num_bits();
@@ -63,6 +67,9 @@ absl::Status BloomFilter::Union(const BloomFilter& other) {
   return absl::OkStatus();
 }
 
+// Word by word, with a relaxed load each: other threads may be adding. Bits are only ever set, so
+// that whatever mixture of moments is read holds all keys whose Add had returned before, and the
+// checksum is of the bytes that were read, not of the filter.
 std::string BloomFilter::Serialize() const {
   internal::SavedHeader header;
   header.kind = SavedFilterKind::kBloom;
@@ -94,6 +101,8 @@ absl::StatusOr<BloomFilter> BloomFilter::Deserialize(std::string_view bytes) {
   }
   absl::StatusOr<internal::AtomicBits> bits = internal::AtomicBits::Create(num_words);
   if (!bits.ok()) return bits.status();
+  // Relaxed stores into memory that nobody else knows yet; handing the filter to other threads
+  // publishes them.
   for (uint64_t i = 0; i < num_words; ++i) {
     bits->set_word(i, internal::PayloadWord(saved->payload, i));
   }

@@ -8,7 +8,11 @@
 
 namespace winnow::filter::internal {
 
+// Sixteen counters of four bits to a word. Four bits are Summary Cache's choice (Fan et al., 2000):
+// with the best number of probes a given counter exceeds 15 with a probability below 1.4e-15.
 absl::StatusOr<CounterArray> CounterArray::Create(uint64_t num_counters) {
+  // Words are bounded before they are multiplied by eight; NumWords itself could wrap only within
+  // 15 of 2^64, which no caller asks for.
   const uint64_t num_words = NumWords(num_counters);
   if (num_words > kMaxFilterBytes / sizeof(uint64_t)) return OutOfMemory(num_words, 8);
   std::unique_ptr<uint64_t[]> words(new (std::nothrow) uint64_t[num_words]());
@@ -32,6 +36,8 @@ void CounterArray::Clear() { std::fill_n(words_.get(), num_words(), uint64_t{0})
 
 // Counter by counter, in words of sixteen. Those of the last word that do not exist are zero in
 // both arrays and stay so, since every combination of 0 and 0 is 0.
+// O(counters), one at a time: saturating addition inside a packed word is not worth its code for
+// what runs once for a union.
 template <typename Combine>
 void CounterArray::CombineWith(const CounterArray& other, Combine combine) {
   for (uint64_t i = 0; i < num_words(); ++i) {

@@ -12,6 +12,9 @@
 
 namespace winnow::filter {
 
+// A counter stands where a Bloom filter has a bit: the shape, and so the rate, is that of a Bloom
+// filter with as many bits. `num_bits` is a multiple of 64, so that the last word of sixteen
+// counters has no unused end.
 absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Create(uint64_t capacity, double fpr,
                                                                 uint64_t hash_seed) {
   absl::Status status =
@@ -33,6 +36,9 @@ void CountingBloomFilter::AddHash(uint64_t key_hash) {
   for (int i = 0; i < num_probes_; ++i) counters_.Increment(probes.Next(num_counters()));
 }
 
+// All or nothing. Lowering as it goes, rather than asking for all counters first, costs one pass in
+// the usual case that the key is there; the positions are kept on the stack for taking it back, so
+// that no allocation can fail in between.
 bool CountingBloomFilter::RemoveHash(uint64_t key_hash) {
   if (!supports_remove_) return false;
   std::array<uint64_t, internal::kMaxBloomProbes> lowered;
@@ -100,6 +106,8 @@ absl::Status CountingBloomFilter::Union(const CountingBloomFilter& other, Counte
 absl::Status CountingBloomFilter::Intersect(const CountingBloomFilter& other) {
   absl::Status status = CheckCompatible(other);
   if (!status.ok()) return status;
+  // The minimum of two counters is at least what keys of both sets put there, each as often as in
+  // the poorer one: the invariant holds for these keys, and they may be removed.
   counters_.TakeMinimum(other.counters_);
   supports_remove_ = supports_remove_ && other.supports_remove_;
   return absl::OkStatus();
@@ -141,6 +149,8 @@ absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Deserialize(std::string
   }
   CountingBloomFilter filter(*std::move(counters), header.parameter, header.capacity, header.fpr,
                              header.hash_seed);
+  // Kept in the saved form, since a filter that forgot its union by maximum would lose keys at the
+  // first removal.
   filter.supports_remove_ = header.option == 0;
   return filter;
 }

@@ -41,6 +41,8 @@ uint64_t ChooseBuckets(uint64_t capacity) {
       std::ceil(slots / static_cast<double>(CuckooFilter::kSlotsPerBucket)));
 }
 
+// REQUIRES: at most 2^55 buckets, so that the product stays below 2^64. AllocateTable and
+// Deserialize bound them first.
 uint64_t TableBytes(uint64_t num_buckets, int fingerprint_bits) {
   const uint64_t bits =
       num_buckets * CuckooFilter::kSlotsPerBucket * static_cast<uint64_t>(fingerprint_bits);
@@ -49,6 +51,8 @@ uint64_t TableBytes(uint64_t num_buckets, int fingerprint_bits) {
 
 }  // namespace
 
+// A bucket takes at most 4 * 30 bits, less than 16 bytes: so many buckets stay within
+// kMaxFilterBytes whatever the fingerprints are.
 absl::StatusOr<std::unique_ptr<uint8_t[]>> CuckooFilter::AllocateTable(uint64_t num_buckets,
                                                                        int fingerprint_bits) {
   if (num_buckets > internal::kMaxFilterBytes / 16) return internal::OutOfMemory(num_buckets, 16);
@@ -62,6 +66,8 @@ absl::StatusOr<CuckooFilter> CuckooFilter::Create(uint64_t capacity, double fpr,
                                                   uint64_t hash_seed) {
   absl::Status status = internal::CheckCapacityAndFpr("CuckooFilter", capacity, fpr, kMinFpr);
   if (!status.ok()) return status;
+  // An absent key is compared with 2 * 4 slots, each of which matches with 2^-f: 8 / 2^f is to be
+  // at most the rate, so f = log2(8 / rate).
   const int fingerprint_bits = std::clamp(static_cast<int>(std::ceil(std::log2(8 / fpr))),
                                           kMinFingerprintBits, kMaxFingerprintBits);
   const uint64_t num_buckets = ChooseBuckets(capacity);
@@ -88,6 +94,9 @@ uint64_t CuckooFilter::OtherBucket(const Entry& entry) const {
 
 unsigned __int128 CuckooFilter::LoadBucket(uint64_t bucket) const {
   const uint64_t bit = bucket * kSlotsPerBucket * static_cast<uint64_t>(fingerprint_bits_);
+  // A bucket begins at any bit and takes up to 120: with up to 7 before it, 127 bits, which 16
+  // bytes hold. An unaligned load by memcpy costs no more than an aligned one unless it crosses a
+  // cache line.
   unsigned __int128 word;
   std::memcpy(&word, table_.get() + (bit >> 3), sizeof(word));
   return word >> (bit & 7);
@@ -101,6 +110,8 @@ uint32_t CuckooFilter::LoadSlot(uint64_t bucket, uint64_t slot) const {
 
 void CuckooFilter::StoreSlot(uint64_t bucket, uint64_t slot, uint32_t fingerprint) {
   const uint64_t bit = (bucket * kSlotsPerBucket + slot) * static_cast<uint64_t>(fingerprint_bits_);
+  // A slot of up to 30 bits with up to 7 before it lies within 8 bytes. Read, merge and write back:
+  // neighbours share these bytes, and slack bytes behind the table are written as they were.
   uint64_t word;
   std::memcpy(&word, table_.get() + (bit >> 3), sizeof(word));
   const uint64_t mask = ((uint64_t{1} << fingerprint_bits_) - 1) << (bit & 7);
@@ -120,6 +131,8 @@ int CuckooFilter::CopiesInBucket(uint64_t bucket, uint32_t fingerprint) const {
 }
 
 bool CuckooFilter::ReplaceInBucket(uint64_t bucket, uint32_t from, uint32_t to) {
+  // `from` 0 finds a free slot, `to` 0 frees one: insertion and removal are the same walk over four
+  // slots.
   for (uint64_t slot = 0; slot < kSlotsPerBucket; ++slot) {
     if (LoadSlot(bucket, slot) != from) continue;
     StoreSlot(bucket, slot, to);
@@ -133,6 +146,8 @@ bool CuckooFilter::PlaceWithoutMoving(const Entry& entry) {
          ReplaceInBucket(OtherBucket(entry), 0, entry.fingerprint);
 }
 
+// Two entries are indistinguishable to a query if they share the fingerprint and, either way round,
+// both buckets.
 bool CuckooFilter::IsSameKey(const Entry& a, const Entry& b) const {
   return a.fingerprint == b.fingerprint && (a.bucket == b.bucket || a.bucket == OtherBucket(b));
 }
@@ -159,12 +174,17 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
   // one that had it goes to its other bucket, takes a slot there, and so on. Whoever is on the way
   // at the end is the victim; usually not the key that was added.
   ++num_keys_;
+  // The generator is a 64-bit LCG (Knuth's MMIX), whose high bits alone are good: bit 63 chooses
+  // the bucket, bits 62 and 63 the slot. Its state is saved with the filter, so that a filter that
+  // was read goes on as the original would.
   Entry moving = {entry.fingerprint, (random_ >> 63) != 0 ? entry.bucket : other};
   for (int i = 0; i < kMaxMoves; ++i) {
     random_ = random_ * 6364136223846793005 + 1442695040888963407;
     const uint64_t slot = random_ >> 62;
     const uint32_t displaced = LoadSlot(moving.bucket, slot);
     StoreSlot(moving.bucket, slot, moving.fingerprint);
+    // Invariant of the walk: the table and `moving` together hold what the table held before, and
+    // the new key. So it may stop at any step without losing anything.
     moving = {displaced, OtherBucket({displaced, moving.bucket})};
     if (ReplaceInBucket(moving.bucket, 0, moving.fingerprint)) return absl::OkStatus();
   }
@@ -215,6 +235,7 @@ void CuckooFilter::Clear() {
 }
 
 double CuckooFilter::ExpectedFpr() const {
+  // No fingerprint is 0, so that 2^f - 1 values are left to match by chance.
   const double num_fingerprints = std::exp2(fingerprint_bits_) - 1;
   // expm1 and log1p keep the digits of small rates.
   // The two buckets of one in num_buckets_ keys are the same one.
@@ -241,6 +262,7 @@ absl::Status CuckooFilter::Union(const CuckooFilter& other) {
   united.num_keys_ = num_keys_;
   united.victim_ = victim_;
   united.random_ = random_;
+  // O(buckets), but close to full each addition may walk up to kMaxMoves steps.
   absl::Status status;
   for (uint64_t bucket = 0; bucket < num_buckets_ && status.ok(); ++bucket) {
     for (uint64_t slot = 0; slot < kSlotsPerBucket && status.ok(); ++slot) {
@@ -250,6 +272,7 @@ absl::Status CuckooFilter::Union(const CuckooFilter& other) {
     }
   }
   if (status.ok() && other.victim_.has_value()) status = united.AddEntry(*other.victim_);
+  // Both the table and its victim change hands here or not at all.
   if (status.ok()) *this = std::move(united);
   return status;
 }

@@ -13,6 +13,7 @@
 namespace winnow::filter {
 namespace {
 
+// What Java can write: the probes are an unsigned byte of the stream, the words a Java array.
 constexpr int kMaxProbes = 255;
 constexpr uint64_t kMaxWords = std::numeric_limits<int32_t>::max();
 constexpr double kLn2 = 0.6931471805599453;
@@ -32,6 +33,8 @@ std::string_view GuavaStrategyName(GuavaStrategy strategy) {
   return strategy == GuavaStrategy::kMurmur128Mitz32 ? "murmur128_mitz_32" : "murmur128_mitz_64";
 }
 
+// Guava's funnels put numbers little-endian, though its stream of the filter is big-endian: the
+// funnel goes through a Hasher, the stream through DataOutput.
 std::string GuavaIntegerKey(int32_t value) {
   const auto bits = static_cast<uint32_t>(value);
   std::string key;
@@ -46,6 +49,8 @@ std::string GuavaLongKey(int64_t value) {
   return key;
 }
 
+// Each UTF-16 unit as two bytes, surrogates included: no decoding takes place, so that texts that
+// are no valid UTF-16 have a key as well.
 std::string GuavaUnencodedCharsKey(std::u16string_view text) {
   std::string key;
   for (const char16_t unit : text) {
@@ -60,6 +65,8 @@ std::string GuavaUnencodedCharsKey(std::u16string_view text) {
 // united.
 
 uint64_t GuavaOptimalBits(uint64_t expected_insertions, double fpr) {
+  // Java's Double.MIN_VALUE is the least denormal, not the least normal number that C++ calls
+  // min().
   if (fpr == 0) fpr = std::numeric_limits<double>::denorm_min();
   const double bits = -static_cast<double>(expected_insertions) * std::log(fpr) / (kLn2 * kLn2);
   // A Java cast to long truncates and stops at the ends of the range.
@@ -70,6 +77,8 @@ uint64_t GuavaOptimalBits(uint64_t expected_insertions, double fpr) {
 }
 
 int GuavaOptimalProbes(uint64_t expected_insertions, uint64_t num_bits) {
+  // As in Guava up to 31: from the bits that were rounded down, not from the rate, so that for few
+  // keys the two formulas differ.
   const double probes =
       static_cast<double>(num_bits) / static_cast<double>(expected_insertions) * kLn2;
   // Java's Math.round; its result is cast to int.
@@ -88,6 +97,7 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::Create(int64_t expected_inser
     return absl::InvalidArgumentError(absl::StrCat(
         "GuavaBloomFilter: false-positive rate must be above 0 and below 1, got ", fpr));
   }
+  // Java's rule, so that a filter that is made for nothing is one for a single key.
   const uint64_t insertions = std::max<uint64_t>(1, static_cast<uint64_t>(expected_insertions));
   const uint64_t num_bits = GuavaOptimalBits(insertions, fpr);
   const int num_probes = GuavaOptimalProbes(insertions, num_bits);
@@ -101,6 +111,8 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::Create(int64_t expected_inser
                                                    num_probes, " probes; Java allows ",
                                                    kMaxProbes));
   }
+  // Java's LongMath.divide(bits, 64, CEILING). The filter has all bits of its words, and it is this
+  // rounded number that positions are taken modulo.
   const uint64_t num_words = (num_bits - 1) / 64 + 1;
   if (num_words > kMaxWords) {
     return absl::InvalidArgumentError(absl::StrCat("GuavaBloomFilter: ", num_words,
@@ -120,6 +132,9 @@ void GuavaBloomFilter::ForEachProbe(const GuavaHash& hash, Visitor visit) const 
   const uint64_t num_bits = bits_.num_bits();
   if (strategy_ == GuavaStrategy::kMurmur128Mitz64) {
     uint64_t combined = hash.low;
+    // 2^63 values modulo the bits: the bias is below bits / 2^63 and can be forgotten. Positions
+    // follow h1 + i h2, plain double hashing: with few bits there are few distinct sequences, which
+    // is why small filters miss their rate.
     for (int i = 0; i < num_probes_; ++i, combined += hash.high) {
       if (!visit((combined & std::numeric_limits<int64_t>::max()) % num_bits)) return;
     }
@@ -129,6 +144,7 @@ void GuavaBloomFilter::ForEachProbe(const GuavaHash& hash, Visitor visit) const 
   const auto first = static_cast<uint32_t>(hash.low);
   const auto second = static_cast<uint32_t>(hash.low >> 32);
   uint32_t combined = first;
+  // From h1 + h2 on, where the newer strategy begins with h1 itself.
   for (int i = 0; i < num_probes_; ++i) {
     combined += second;
     const bool is_negative = combined >> 31 != 0;
@@ -138,6 +154,7 @@ void GuavaBloomFilter::ForEachProbe(const GuavaHash& hash, Visitor visit) const 
 
 bool GuavaBloomFilter::AddHash(const GuavaHash& hash) {
   bool changed = false;
+  // All bits are set, without an exit: a bit that was set before says nothing of the others.
   ForEachProbe(hash, [&](uint64_t bit) {
     changed |= bits_.Set(bit);
     return true;
@@ -175,6 +192,8 @@ absl::Status GuavaBloomFilter::Union(const GuavaBloomFilter& other) {
   return absl::OkStatus();
 }
 
+// Strategy (1 byte), probes (1), number of words (4), words (8 each), all big-endian. The funnel is
+// not part of it: who reads must know what the keys are.
 std::string GuavaBloomFilter::WriteTo() const {
   std::string bytes;
   bytes.reserve(kWordsAt + memory_bytes());
@@ -193,6 +212,8 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::ReadFrom(std::string_view byt
                                             " bytes are shorter than its head of ", kWordsAt));
   }
   const int ordinal = static_cast<uint8_t>(bytes[kStrategyAt]);
+  // Java writes the probes as an unsigned byte (UnsignedBytes.checkedCast), so that 128 to 255 are
+  // no negative numbers.
   const int num_probes = static_cast<uint8_t>(bytes[kProbesAt]);
   const uint64_t num_words = internal::LoadBigEndian<uint32_t>(bytes, kNumWordsAt);
   if (!IsStrategy(ordinal)) {
@@ -204,6 +225,8 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::ReadFrom(std::string_view byt
     return absl::DataLossError(
         absl::StrCat("Guava filter: ", num_words, " words of bits; allowed are 1 to ", kMaxWords));
   }
+  // By division: the product of a number of words from the stream is never formed before it is
+  // known to fit.
   if ((bytes.size() - kWordsAt) / sizeof(uint64_t) < num_words) {
     return absl::DataLossError(absl::StrCat("Guava filter: ", num_words, " words of bits in ",
                                             bytes.size() - kWordsAt, " bytes: it is cut off"));
@@ -238,6 +261,7 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::Deserialize(std::string_view 
   if (saved->header.parameter != filter->num_probes_ ||
       saved->header.option != static_cast<uint8_t>(filter->strategy_) ||
       saved->header.num_slots != filter->num_bits() ||
+      // ReadFrom lets bytes follow; inside our own frame nothing may.
       saved->payload.size() != kWordsAt + filter->memory_bytes()) {
     return internal::InconsistentFields(*saved);
   }

@@ -16,6 +16,7 @@ namespace {
 // Counters are numbered as in CounterArray: number i is 4 bits of word i / 16, from bit 4 (i % 16)
 // on, and words are written as Java's writeLong does. So one array serves both formats.
 
+// Hadoop's Filter.VERSION. Negative, since the older form begins with the number of probes.
 constexpr int32_t kVersion = -1;
 
 // The bytes: version, probes, type of hash, number of counters, words of sixteen counters. The
@@ -55,6 +56,8 @@ absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::Create(int3
   return HadoopCountingBloomFilter(*std::move(counters), num_probes, hash);
 }
 
+// The shape is that of our own filters, which counts in the variance of small ones: never smaller
+// than the textbook's formulas give.
 absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::CreateForKeys(
     uint64_t capacity, double fpr, HadoopHash hash) {
   absl::Status status = internal::CheckCapacityAndFpr("HadoopCountingBloomFilter", capacity, fpr,
@@ -73,15 +76,19 @@ absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::CreateForKe
 template <typename Visitor>
 void HadoopCountingBloomFilter::ForEachProbe(std::string_view key, Visitor visit) const {
   // Each hash starts with the one before. Java's remainder keeps the sign, which is then dropped.
+  // Counter 0 is met half as often as the others, since no negative remainder folds onto it: the
+  // format demands that.
   int32_t hash = 0;
   const auto num_counters = static_cast<int64_t>(counters_.num_counters());
   for (int i = 0; i < num_probes_; ++i) {
     hash = HashHadoopKey(hash_, key, hash);
+    // In 64 bits, as the absolute value of the least int32_t is none of its type.
     if (!visit(static_cast<uint64_t>(std::abs(int64_t{hash} % num_counters)))) return;
   }
 }
 
 absl::Status HadoopCountingBloomFilter::Add(std::string_view key) {
+  // Java's HashFunction.hash refuses it as well ("key length must be > 0").
   if (key.empty()) {
     return absl::InvalidArgumentError("HadoopCountingBloomFilter: the key must not be empty");
   }
@@ -92,6 +99,7 @@ absl::Status HadoopCountingBloomFilter::Add(std::string_view key) {
   return absl::OkStatus();
 }
 
+// Java throws for a key that is no member, and lowers no counter that is 0 or has stuck at 15.
 absl::Status HadoopCountingBloomFilter::Remove(std::string_view key) {
   if (!supports_remove_) {
     return absl::FailedPreconditionError(
@@ -113,6 +121,7 @@ absl::Status HadoopCountingBloomFilter::Remove(std::string_view key) {
 }
 
 int HadoopCountingBloomFilter::CountOf(std::string_view key) const {
+  // It can never have been added.
   if (key.empty()) return 0;
   uint32_t least = internal::CounterArray::kSaturated;
   ForEachProbe(key, [&](uint64_t counter) {
@@ -195,7 +204,9 @@ absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::ReadFrom(
   const uint64_t head_bytes = is_old ? kOldHeadBytes : kHeadBytes;
   if (bytes.size() < head_bytes) return Damaged("it is cut off");
   const int32_t num_probes = is_old ? version : LoadInt(bytes, 4);
+  // Type 0, Jenkins, is the only one that the older form knew.
   const int hash = is_old ? 0 : static_cast<uint8_t>(bytes[8]);
+  // The last four bytes of either head.
   const int32_t num_counters = LoadInt(bytes, head_bytes - 4);
   if (num_probes < 1 || num_probes > kMaxProbes || hash > 1 || num_counters < 1) {
     return Damaged(absl::StrCat(num_probes, " probes, type of hash ", hash, " and ", num_counters,

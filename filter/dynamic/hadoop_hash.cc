@@ -20,6 +20,8 @@ uint32_t SignExtended(char byte) {
 }
 
 // MurmurHash2 (Austin Appleby, public domain), with the tail's bytes signed.
+// The sign extension makes keys whose last bytes are above 0x7f hash otherwise than in the
+// original: a fault of the Java code that has become part of the format.
 uint32_t Murmur(std::string_view key, uint32_t seed) {
   constexpr uint32_t kMultiplier = 0x5bd1e995;
   uint32_t hash = seed ^ static_cast<uint32_t>(key.size());
@@ -41,6 +43,8 @@ uint32_t Murmur(std::string_view key, uint32_t seed) {
 }
 
 // lookup3's hashlittle (Bob Jenkins, public domain).
+// The steps of mix() and final() are written with two lambdas; their order and rotations are
+// Jenkins's and part of the format.
 uint32_t Jenkins(std::string_view key, uint32_t seed) {
   // The last block of up to 12 bytes is not mixed by the loop but by the final rounds below, which
   // is why the loop stops at 12 bytes and not at 11.
@@ -65,6 +69,7 @@ uint32_t Jenkins(std::string_view key, uint32_t seed) {
     rotate_in(b, a, 19), a += c;
     rotate_in(c, b, 4), b += a;
   }
+  // Only for the empty key: a longer one leaves 1 to 12 bytes.
   if (rest.empty()) return c;
   // Bytes behind the key count as zeros: what the original's switch over the length comes to.
   char last[12] = {};

@@ -34,6 +34,8 @@ GuavaHash HashGuavaKey(std::string_view key) {
   uint64_t low = 0;
   uint64_t high = 0;
   std::string_view rest = key;
+  // h1 and h2 of the original are `low` and `high`; the multipliers for mixing k1 and k2 change
+  // places between the two halves.
   for (; rest.size() >= 16; rest.remove_prefix(16)) {
     low ^= MixLow(LoadLittleEndian(rest.data(), 8));
     low = (std::rotl(low, 27) + high) * 5 + 0x52dce729;
@@ -44,6 +46,8 @@ GuavaHash HashGuavaKey(std::string_view key) {
   // one, each without the rotation and addition of a whole block.
   if (rest.size() > 8) high ^= MixHigh(LoadLittleEndian(rest.data() + 8, rest.size() - 8));
   if (!rest.empty()) low ^= MixLow(LoadLittleEndian(rest.data(), std::min<size_t>(8, rest.size())));
+  // The length goes in, so that a key and the same with zero bytes behind it differ although the
+  // tail is padded with zeros.
   low ^= key.size();
   high ^= key.size();
   low += high;

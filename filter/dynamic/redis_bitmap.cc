@@ -14,12 +14,16 @@ namespace winnow::filter {
 namespace {
 
 constexpr int kMaxProbes = 255;
+// Redisson's own limit, Integer.MAX_VALUE * 2L, is two below what SETBIT takes.
 constexpr uint64_t kMaxRedissonBits = 4294967294;
+// Java's Long.MAX_VALUE as a mask: what clears the sign.
 constexpr uint64_t kPositive = std::numeric_limits<int64_t>::max();
 
 uint64_t NumBytes(uint64_t num_bits) { return (num_bits + 7) / 8; }
 
 // The textbook's number of bits and probes as Java rounds them, which all three programs do.
+// Our own ChooseBloomShape would take some bits more for small filters: then the other program,
+// which computes its shape by itself, would look elsewhere.
 absl::StatusOr<RedisBitmapShape> ShapeFor(RedisBitmapRule rule, uint64_t expected_insertions,
                                           double fpr) {
   if (!(fpr > 0 && fpr < 1)) {
@@ -38,11 +42,15 @@ absl::StatusOr<RedisBitmapShape> ShapeFor(RedisBitmapRule rule, uint64_t expecte
   return shape;
 }
 
+// The three rules. Each computes a key's positions in the order of the program that it comes from,
+// without holding them all: a query usually ends at the first or second one.
 // All visits stop where `visit` gives false.
 template <typename Visitor>
 void VisitGoZero(const RedisBitmapShape& shape, std::string_view key, Visitor visit) {
   std::string numbered(key);  // a copy: Go's append may write behind the caller's bytes
   numbered.push_back(0);
+  // One whole hash of the key for each probe, O(probes * length): the dearest of the three rules,
+  // and the one without any relation between the positions.
   for (int i = 0; i < shape.num_probes; ++i) {
     numbered.back() = static_cast<char>(i);
     if (!visit(HashGuavaKey(numbered).low % shape.num_bits)) return;
@@ -52,6 +60,8 @@ void VisitGoZero(const RedisBitmapShape& shape, std::string_view key, Visitor vi
 template <typename Visitor>
 void VisitJedis(const RedisBitmapShape& shape, std::string_view key, Visitor visit) {
   const uint64_t hash = HashGuavaKey(key).low;
+  // The step has 48 bits of the hash itself, so that positions are correlated with it. At a wanted
+  // rate of 1 %, 1.00 to 1.17 % were measured.
   const uint64_t step = hash >> 16;
   uint64_t combined = hash;
   for (int i = 0; i < shape.num_probes; ++i, combined += step) {
@@ -83,6 +93,7 @@ void VisitOffsets(const RedisBitmapShape& shape, std::string_view key, Visitor v
 }
 
 // Redis counts bits from the highest of each byte.
+// Bit 0 is 0x80 of the first byte, the opposite of our other filters and of RedisBloom.
 char MaskOf(uint64_t offset) { return static_cast<char>(0x80 >> (offset & 7)); }
 
 }  // namespace
@@ -150,6 +161,8 @@ absl::StatusOr<RedisBitmap> RedisBitmap::Create(const RedisBitmapShape& shape) {
   return RedisBitmap(shape, *std::move(bytes));
 }
 
+// Redis lets a string grow only as far as SETBIT has reached: one that is shorter than the shape
+// lacks zeros and is whole. A longer one is not this filter's.
 absl::StatusOr<RedisBitmap> RedisBitmap::FromString(const RedisBitmapShape& shape,
                                                     std::string_view value) {
   if (value.size() > NumBytes(shape.num_bits)) {
@@ -161,6 +174,8 @@ absl::StatusOr<RedisBitmap> RedisBitmap::FromString(const RedisBitmapShape& shap
   return bitmap;
 }
 
+// A string that SETBIT has made ends with the byte of its highest bit: with the zeros behind it cut
+// off, the two are equal byte for byte.
 std::string RedisBitmap::ToString() const {
   const size_t last = bytes_.find_last_not_of('\0');
   return last == std::string::npos ? std::string() : bytes_.substr(0, last + 1);
@@ -230,6 +245,7 @@ absl::StatusOr<RedisBitmap> RedisBitmap::Deserialize(std::string_view bytes) {
   const absl::StatusOr<internal::SavedFilter> saved =
       internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBitmap);
   if (!saved.ok()) return saved.status();
+  // The option may be any byte: CheckRedisBitmapShape refuses those that name no rule.
   const RedisBitmapShape shape = {static_cast<RedisBitmapRule>(saved->header.option),
                                   saved->header.num_slots, saved->header.parameter};
   if (!CheckRedisBitmapShape(shape).ok() || saved->payload.size() != NumBytes(shape.num_bits)) {

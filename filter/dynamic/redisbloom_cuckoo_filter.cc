@@ -1,3 +1,10 @@
+// CF.* of RedisBloom: 8-bit fingerprints, a byte a slot, and tables that are chained. Of a key a
+// table knows the fingerprint and two buckets, hash and hash ^ (fingerprint * 5bd1e995), modulo the
+// table's number of buckets. Since that is a power of two in every table, a bucket of a larger
+// table tells the bucket of a smaller one, and compaction needs no keys.
+//
+// Every table adds its own false positives: after growth the rates of all add up.
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,9 +21,12 @@
 namespace winnow::filter {
 namespace {
 
+// Four fields of 8 bytes and three of 2, see FORMAT.md.
 constexpr uint64_t kCuckooHeadBytes = 38;
+// The module's cf-max-expansions as it is by default.
 constexpr uint64_t kMaxTables = 32;
 constexpr uint16_t kMaxTableExpansion = 32768;
+// 0 marks a free slot.
 constexpr uint64_t kFingerprints = 255;
 
 absl::Status CheckOptions(const RedisBloomCuckooOptions& options) {
@@ -43,7 +53,10 @@ absl::Status CheckOptions(const RedisBloomCuckooOptions& options) {
 // num_buckets * expansion^i * bucket_size, or nothing beyond what a filter may have.
 std::optional<uint64_t> TableBytes(uint64_t num_buckets, const RedisBloomCuckooOptions& options,
                                    uint64_t i) {
+  // No wrap: the first product is at most 2^30 * 255, and each further one is at most 2^42 * 2^15
+  // before it is looked at.
   uint64_t bytes = num_buckets * options.bucket_size;
+  // With an expansion of 1 all tables have one size, and with 0 there is only the first.
   for (uint64_t power = 0; power < i && options.expansion > 1; ++power) {
     bytes *= options.expansion;
     if (bytes > internal::kMaxFilterBytes) return std::nullopt;
@@ -58,6 +71,8 @@ absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Create(
   const absl::Status status = CheckOptions(options);
   if (!status.ok()) return status;
   RedisBloomCuckooOptions rounded = options;
+  // Rounded as the module does: in every table the number of buckets must be a power of two, or
+  // fingerprints could not move between tables.
   if (options.expansion != 0) rounded.expansion = std::bit_ceil(options.expansion);
   RedisBloomCuckooFilter filter(rounded);
   filter.num_buckets_ =
@@ -78,6 +93,8 @@ absl::Status RedisBloomCuckooFilter::AddTable() {
 
 RedisBloomCuckooFilter::Entry RedisBloomCuckooFilter::EntryOf(std::string_view key) {
   const uint64_t hash = MurmurHash64A(key, 0);
+  // The fingerprint and the bucket come from one hash: the module's choice, which leaves them
+  // correlated.
   const auto fingerprint = static_cast<uint8_t>(hash % kFingerprints + 1);
   return {fingerprint, hash, OtherHash(fingerprint, hash)};
 }
@@ -91,6 +108,7 @@ size_t RedisBloomCuckooFilter::SlotOf(const std::string& table, uint64_t hash) c
   return hash % BucketsOf(table) * options_.bucket_size;
 }
 
+// One memchr over at most 255 bytes, whether it looks for a fingerprint or for a free slot.
 size_t RedisBloomCuckooFilter::FindInBucket(const std::string& table, uint64_t hash,
                                             uint8_t fingerprint) const {
   const std::string_view bucket =
@@ -105,6 +123,9 @@ size_t RedisBloomCuckooFilter::Find(const std::string& table, const Entry& entry
   return slot != std::string::npos ? slot : FindInBucket(table, entry.second, fingerprint);
 }
 
+// A free slot in any table is taken before anything is moved, from the newest table, usually the
+// emptiest, to the oldest. Only the newest table is reshuffled. The loop ends: after AddTable the
+// new table is empty, so that its first look finds a slot.
 absl::Status RedisBloomCuckooFilter::Add(std::string_view key) {
   const Entry entry = EntryOf(key);
   for (;;) {
@@ -132,6 +153,7 @@ absl::Status RedisBloomCuckooFilter::Add(std::string_view key) {
 // Moves what lies in the slots 0, 1, ... of the buckets on its way, not random ones. If nothing
 // comes free, everything is moved back: no key that was accepted is lost.
 bool RedisBloomCuckooFilter::PutByMoving(const Entry& entry, std::string* table) {
+  // What each slot held, in order: a slot may be visited twice, so that undoing must go backwards.
   std::vector<std::pair<size_t, char>> before;
   uint64_t bucket = entry.first % BucketsOf(*table);
   uint8_t moving = entry.fingerprint;
@@ -141,6 +163,8 @@ bool RedisBloomCuckooFilter::PutByMoving(const Entry& entry, std::string* table)
     const auto displaced = static_cast<uint8_t>((*table)[victim]);
     (*table)[victim] = static_cast<char>(moving);
     moving = displaced;
+    // From the bucket's number alone: the upper bits of the hash are lost, and do not count modulo
+    // a power of two.
     bucket = OtherHash(moving, bucket) % BucketsOf(*table);
     const size_t free = FindInBucket(*table, bucket, 0);
     if (free != std::string::npos) {
@@ -162,6 +186,8 @@ bool RedisBloomCuckooFilter::Remove(std::string_view key) {
     (*table)[slot] = 0;
     --num_items_;
     ++num_deletes_;
+    // Compaction is O(slots * tables): once in a tenth of the items its cost is spread over many
+    // deletions.
     if (tables_.size() > 1 && num_deletes_ > num_items_ / 10) Compact();
     return true;
   }
@@ -188,8 +214,11 @@ void RedisBloomCuckooFilter::Compact() {
         table[slot] = 0;
         moved = true;
       }
+      // One that cannot move stays, but the loop goes on: what did move makes queries no dearer,
+      // and a later compaction finds less to do.
       is_empty &= moved;
     }
+    // As the module does: an older table has only been filled up further.
     if (!is_empty) break;
     tables_.pop_back();
   }
@@ -211,6 +240,7 @@ uint64_t RedisBloomCuckooFilter::Count(std::string_view key) const {
       const auto begin = table.begin() + static_cast<std::ptrdiff_t>(SlotOf(table, hash));
       count += static_cast<uint64_t>(
           std::count(begin, begin + options_.bucket_size, static_cast<char>(entry.fingerprint)));
+      // Both buckets may be one, whose copies count once.
       if (SlotOf(table, entry.first) == SlotOf(table, entry.second)) break;
     }
   }
@@ -225,6 +255,7 @@ double RedisBloomCuckooFilter::ExpectedFpr() const {
     slots_compared +=
         2.0 * options_.bucket_size * static_cast<double>(used) / static_cast<double>(table.size());
   }
+  // 1 - (1 - 1/255)^slots, with the digits of small rates kept.
   return -std::expm1(slots_compared * std::log1p(-1.0 / kFingerprints));
 }
 
@@ -236,6 +267,8 @@ uint64_t RedisBloomCuckooFilter::memory_bytes() const {
 
 std::string RedisBloomCuckooFilter::Head() const {
   std::string head;
+  // Packed without gaps and in the machine's order, which is little-endian: the C structure that
+  // the module copies.
   for (const uint64_t field : {num_items_, num_buckets_, num_deletes_, uint64_t{tables_.size()}}) {
     internal::AppendPacked(field, &head);
   }
@@ -269,6 +302,8 @@ absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::ParseHead(
                                           " buckets of ", options.bucket_size, ", expansion ",
                                           options.expansion));
   }
+  // Lengths follow from the head; whether as many bytes are there is for CutArrays to say, before
+  // memory is taken for a table.
   for (uint64_t i = 0; i < num_tables; ++i) {
     const std::optional<uint64_t> bytes = TableBytes(num_buckets, options, i);
     if (!bytes.has_value()) return internal::BadDump("a table beyond any memory");
@@ -293,6 +328,7 @@ absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Load(
   absl::StatusOr<RedisBloomCuckooFilter> filter =
       internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
   if (!filter.ok()) return filter;
+  // The arrays lie in `bytes`, which ends with this function: they are copied here.
   filter->tables_.assign(arrays.begin(), arrays.end());
   return filter;
 }
@@ -325,6 +361,7 @@ absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Deserialize(std::
       filter->num_buckets_ != saved->header.num_slots) {
     return internal::InconsistentFields(*saved);
   }
+  // Copied out of the caller's bytes.
   filter->tables_.assign(arrays.begin(), arrays.end());
   return filter;
 }

@@ -1,3 +1,10 @@
+// BF.* of RedisBloom: layers of plain Bloom filters, of which each has `growth` times the capacity
+// and half the error rate of the one before. With the first one made for half of the wanted rate,
+// the rates of all layers sum up to less than it (Almeida et al., "Scalable Bloom Filters", 2007).
+//
+// Sizes repeat the module's arithmetic in double, digit by digit: a dump is accepted by either side
+// only if the numbers that it states follow from each other.
+
 #include "winnow/filter/redisbloom_filter.h"
 
 #include <algorithm>
@@ -23,8 +30,10 @@ constexpr uint32_t kForce64 = 4;
 constexpr uint32_t kNoScaling = 8;
 constexpr uint32_t kKnownOptions = 15;
 
+// See FORMAT.md, kind 8: 8 + 4 + 4 + 4, and 8 + 8 + 8 + 8 + 8 + 4 + 8 + 1 for each layer.
 constexpr uint64_t kHeadBytes = 20;
 constexpr uint64_t kLayerBytes = 53;
+// A higher rate is not refused but lowered to this, silently, as the module does.
 constexpr double kMaxErrorRate = 0.25;
 constexpr double kTightening = 0.5;
 constexpr uint32_t kMaxExpansion = 32768;
@@ -61,10 +70,13 @@ absl::StatusOr<RedisBloomFilter::Layer> RedisBloomFilter::MakeLayer(uint64_t cap
   layer.error_rate = error_rate;
   layer.bits_per_entry = BitsPerEntry(error_rate);
   const double bits = static_cast<double>(capacity) * layer.bits_per_entry;
+  // Written so that NaN and infinity, of a rate that has been halved down to zero, end here as
+  // well.
   if (!(bits < static_cast<double>(internal::kMaxFilterBytes) * 8)) {
     return internal::OutOfMemory(capacity, 1);
   }
   layer.num_probes = static_cast<uint32_t>(ProbesFor(layer.bits_per_entry));
+  // Rounded up to words of 64 bits, and positions are taken modulo the rounded number.
   const uint64_t num_words = (std::max<uint64_t>(1, static_cast<uint64_t>(bits)) + 63) / 64;
   absl::StatusOr<std::string> allocated = internal::AllocateBytes(num_words * 8);
   if (!allocated.ok()) return allocated.status();
@@ -87,6 +99,7 @@ absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Create(const RedisBloomOption
   return filter;
 }
 
+// The seed of the first hash and the first hash as the seed of the second are the module's.
 RedisBloomFilter::Hash RedisBloomFilter::HashOf(std::string_view key) {
   const uint64_t first = MurmurHash64A(key, 0xc6a4a7935bd1e995);
   return {first, MurmurHash64A(key, first)};
@@ -113,12 +126,17 @@ bool RedisBloomFilter::LayerContains(const Layer& layer, const Hash& hash) {
 
 bool RedisBloomFilter::Contains(std::string_view key) const {
   const Hash hash = HashOf(key);
+  // The newest layer holds the most keys: a key that is there is usually found at the first
+  // question. An absent one asks all layers.
   return std::any_of(layers_.rbegin(), layers_.rend(),
                      [&](const Layer& layer) { return LayerContains(layer, hash); });
 }
 
 absl::StatusOr<bool> RedisBloomFilter::Add(std::string_view key) {
+  // A false positive is not stored, which is sound, as bits are never cleared; but it means that
+  // BF.ADD's answer "new" is not exact.
   if (Contains(key)) return false;
+  // By items, not by set bits: the module's rule, which a dump must continue.
   if (layers_.back().num_items >= layers_.back().capacity) {
     if (!is_scaling()) {
       return absl::ResourceExhaustedError("RedisBloomFilter: full, and made not to scale");
@@ -133,6 +151,7 @@ absl::StatusOr<bool> RedisBloomFilter::Add(std::string_view key) {
     layer.bits[bit / 8] = static_cast<char>(layer.bits[bit / 8] | 1 << (bit % 8));
     return true;
   });
+  // The sum over the layers is what a reader of the dump compares with the total.
   ++layer.num_items;
   ++num_items_;
   return true;
@@ -151,6 +170,7 @@ uint64_t RedisBloomFilter::memory_bytes() const {
 }
 
 double RedisBloomFilter::ExpectedFpr() const {
+  // The chance that all layers refuse an absent key.
   double refused = 1;
   for (const Layer& layer : layers_) {
     uint64_t ones = 0;
@@ -187,6 +207,8 @@ absl::StatusOr<RedisBloomFilter> RedisBloomFilter::ParseHead(std::string_view he
   if (head.size() < kHeadBytes + kLayerBytes || (head.size() - kHeadBytes) % kLayerBytes != 0) {
     return internal::BadDump(absl::StrCat("a head of ", head.size(), " bytes"));
   }
+  // The length is right for the fields; whether the number of layers agrees with it comes below,
+  // before the first one is read.
   internal::PackedReader fields(head);
   const auto num_items = fields.Next<uint64_t>();
   const auto num_layers = fields.Next<uint32_t>();
@@ -240,6 +262,7 @@ absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Load(std::span<const RedisBlo
   absl::StatusOr<RedisBloomFilter> filter =
       internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
   if (!filter.ok()) return filter;
+  // ParseHead made a layer for each length, and CutArrays an array: the indexes agree.
   for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
   return filter;
 }
@@ -260,6 +283,7 @@ absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Deserialize(std::string_view 
   const absl::StatusOr<internal::SavedFilter> saved =
       internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBloom);
   if (!saved.ok()) return saved.status();
+  // A 32-bit number times 53: no wrap in 64 bits.
   const uint64_t head_bytes = kHeadBytes + kLayerBytes * saved->header.num_layers;
   if (head_bytes > saved->payload.size()) return internal::InconsistentFields(*saved);
   std::vector<uint64_t> lengths;

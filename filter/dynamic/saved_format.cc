@@ -41,6 +41,8 @@ absl::Status Damaged(std::string_view what) {
 
 }  // namespace
 
+// Length and checksum are still zero after this: they are known once the payload is there, and
+// Finish fills them in.
 SavedFilterWriter::SavedFilterWriter(const SavedHeader& header, uint64_t payload_bytes) {
   // Once, so that appending a large payload never copies it.
   bytes_.reserve(kSavedHeaderBytes + payload_bytes);
@@ -63,12 +65,16 @@ void SavedFilterWriter::AppendWord(uint64_t word) {
   bytes_.append(reinterpret_cast<const char*>(&word), sizeof(word));
 }
 
+// The length comes first, since the checksum covers it: all bytes from the version on.
 std::string SavedFilterWriter::Finish() && {
   StoreField<uint64_t>(bytes_.size(), kLengthAt, &bytes_);
   StoreField(HashKey(std::string_view(bytes_).substr(kVersionAt), 0), kChecksumAt, &bytes_);
   return std::move(bytes_);
 }
 
+// From what costs nothing to what reads every byte: magic, size, version, length, checksum. A field
+// is believed to be what was written once the checksum is right, but not to make sense: each filter
+// checks its own.
 absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes) {
   if (!LooksLikeSavedFilter(bytes)) return Damaged("does not begin with its magic bytes");
   if (bytes.size() < kSavedHeaderBytes) {
@@ -82,6 +88,7 @@ absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes) {
     return absl::UnimplementedError(absl::StrCat("saved filter: format version ", version,
                                                  "; this program knows version ", int{kVersion}));
   }
+  // Before the checksum: a file that was cut off is named as such, not as damaged somewhere.
   if (LoadField<uint64_t>(bytes, kLengthAt) != bytes.size()) {
     return Damaged(absl::StrCat("has ", bytes.size(), " bytes, should have ",
                                 LoadField<uint64_t>(bytes, kLengthAt)));
@@ -92,6 +99,7 @@ absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes) {
     return Damaged(
         absl::StrCat("checksum 0x", absl::Hex(computed), ", expected 0x", absl::Hex(stored)));
   }
+  // Whatever a later writer puts there, a reader that does not know it must not ignore.
   if (!AreZeros(bytes.substr(kReservedAt, kSavedHeaderBytes - kReservedAt))) {
     return Damaged("reserved bytes in use");
   }
@@ -108,6 +116,7 @@ absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes) {
   for (uint64_t i = 0; i < 3; ++i) {
     saved.header.detail[i] = LoadField<uint64_t>(bytes, kDetailAt + i * 8);
   }
+  // Borrowed from the caller for as long as the result is used.
   saved.payload = bytes.substr(kSavedHeaderBytes);
   // The enum holds any byte: this is where unknown ones are turned away.
   if (SavedFilterKindName(saved.header.kind) == "unknown") {

@@ -11,12 +11,15 @@
 namespace winnow::filter {
 namespace {
 
+// A thousand times BloomFilter's least rate: each layer is stricter than the whole, and the first
+// ones must find room below it.
 constexpr double kMinFpr = 1e-9;
 
 absl::Status CheckOptions(const ScalableBloomOptions& options) {
   absl::Status status = internal::CheckCapacityAndFpr("ScalableBloomFilter", options.first_capacity,
                                                       options.fpr, kMinFpr);
   if (!status.ok()) return status;
+  // Negated, so that NaN fails it; the next one likewise.
   if (!(options.growth >= 2 && options.growth <= 16)) {
     return absl::InvalidArgumentError(
         absl::StrCat("ScalableBloomFilter: growth must be from 2 to 16, got ", options.growth));
@@ -40,6 +43,8 @@ struct LayerPlan {
 absl::StatusOr<LayerPlan> PlanLayer(const ScalableBloomOptions& options, size_t i) {
   const auto number = static_cast<double>(i);
   const auto max_capacity = static_cast<double>(internal::kMaxCapacity);
+  // In doubles, where even 2^40 * 16^39 has a value to compare with the bound; an integer would
+  // wrap.
   const double capacity =
       static_cast<double>(options.first_capacity) * std::pow(options.growth, number);
   if (i >= ScalableBloomFilter::kMaxLayers || capacity > max_capacity) {
@@ -94,12 +99,15 @@ absl::Status ScalableBloomFilter::AddLayer() {
 
 // By the bits that are set, not by the keys that were added: the rate follows from the bits. A key
 // may set num_probes more, and the layer must keep its rate with them.
+// O(1), from a running count: popcounts of the layer at each addition would make filling it
+// quadratic.
 bool ScalableBloomFilter::LastLayerIsFull() const {
   const BloomFilter& last = layers_.back();
   const auto ones = static_cast<double>(ones_in_last_ + static_cast<uint64_t>(last.num_probes()));
   return std::pow(ones / static_cast<double>(last.num_bits()), last.num_probes()) > last.fpr();
 }
 
+// O(layers) queries and at most one allocation. Layers that are full are never added to again.
 absl::Status ScalableBloomFilter::AddHash(uint64_t key_hash) {
   // A false positive is not added either, and need not be: its answer is "maybe" already, and bits
   // are never cleared.
@@ -124,12 +132,15 @@ size_t ScalableBloomFilter::CountAskedLayersOfHash(uint64_t key_hash) const {
 
 std::vector<BloomFilter>::const_reverse_iterator ScalableBloomFilter::FindLayer(
     uint64_t key_hash) const {
+  // With growth g the last layer, once it is full, holds a share of about 1 - 1/g of all keys, so
+  // that a member is found after g / (g - 1) questions on average; an absent key asks each layer.
   return std::find_if(layers_.rbegin(), layers_.rend(), [key_hash](const BloomFilter& layer) {
     return layer.ContainsHash(key_hash);
   });
 }
 
 void ScalableBloomFilter::Clear() {
+  // The first layer is kept with its memory: nothing can fail.
   layers_.erase(layers_.begin() + 1, layers_.end());
   layers_.front().Clear();
   ones_in_last_ = 0;
@@ -205,6 +216,7 @@ absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string
   if (!rest.empty()) return internal::InconsistentFields(*saved);
   ScalableBloomFilter filter(options, std::move(layers.front()));
   for (size_t i = 1; i < layers.size(); ++i) filter.layers_.push_back(std::move(layers[i]));
+  // Not saved, as it follows from the bits. A wrong count would let the last layer exceed its rate.
   filter.ones_in_last_ = filter.layers_.back().bits_.CountOnes();
   return filter;
 }

@@ -17,6 +17,8 @@ bool Breaker::WouldAllow(TimePoint now) const {
          now.time_since_epoch().count() >= open_until_.load(std::memory_order_relaxed);
 }
 
+// The state is an atomic beside the mutex so that WouldAllow can read it; it changes under the
+// mutex alone, where relaxed accesses are enough.
 bool Breaker::Begin(TimePoint now, Pass* pass) {
   MutexLock lock(&mutex_);
   pass->probe = 0;
@@ -25,15 +27,21 @@ bool Breaker::Begin(TimePoint now, Pass* pass) {
     if (now.time_since_epoch().count() < open_until_.load(std::memory_order_relaxed)) return false;
     state_.store(BreakerState::kHalfOpen, std::memory_order_relaxed);
   }
+  // A probe that hangs, or never tells how it ended, would keep the breaker half open for ever:
+  // after `open_for` the next load takes its place.
   if (is_probing_ && now < probe_until_) return false;
   is_probing_ = true;
   probe_until_ = now + open_for_;
+  // Numbered from 1, so that the verdict of a probe that has been replaced is told from that of the
+  // one under way, and 0 means an ordinary load.
   pass->probe = ++last_probe_;
   return true;
 }
 
 void Breaker::Succeeded(Pass pass) {
   MutexLock lock(&mutex_);
+  // A success from before the breaker opened must not shorten the time for which the database is
+  // left alone.
   if (state() == BreakerState::kOpen) return;
   if (state() == BreakerState::kHalfOpen && pass.probe == 0) return;
   failures_ = 0;
@@ -55,6 +63,8 @@ void Breaker::Failed(Pass pass, TimePoint now) {
   }
 }
 
+// Neither success nor failure: the state stays, and the place of the probe is free at once, rather
+// than after `open_for`.
 void Breaker::GaveUp(Pass pass) {
   MutexLock lock(&mutex_);
   if (pass.probe == last_probe_) is_probing_ = false;
@@ -63,6 +73,8 @@ void Breaker::GaveUp(Pass pass) {
 void Breaker::OpenFrom(TimePoint now) {
   failures_ = 0;
   is_probing_ = false;
+  // Relaxed: a reader that sees kOpen with the old time lets its load go as far as Begin, which
+  // refuses it under the mutex.
   open_until_.store((now + open_for_).time_since_epoch().count(), std::memory_order_relaxed);
   state_.store(BreakerState::kOpen, std::memory_order_relaxed);
 }

@@ -11,8 +11,12 @@ namespace winnow::guard {
 namespace {
 
 constexpr std::chrono::milliseconds kMaxNegativeTtl = std::chrono::seconds(300);
+// Refreshes wait for the database: two at a time are no stampede, and one that hangs does not stop
+// all of them. What does not fit among the waiting ones is dropped; the next hit asks again.
 constexpr int kExecutorThreads = 2;
 constexpr size_t kMaxWaitingRefreshes = 1024;
+// A renewal waits for a third of lock_ttl for each load under a lock: so many loads may run at a
+// time; a lock beyond that is not renewed.
 constexpr size_t kMaxWaitingRenewals = 65'536;
 // "For ever", of which some can be added to the time of day without an overflow.
 constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 100);
@@ -30,15 +34,19 @@ absl::Status Validate(const GuardOptions& options) {
       options.breaker_failures < 0) {
     return absl::InvalidArgumentError("times and numbers must not be negative");
   }
+  // A third of it, which is when locks are renewed, must be a whole millisecond at least.
   if (options.lock_ttl < std::chrono::milliseconds(3) || options.lock_poll <= zero) {
     return absl::InvalidArgumentError("lock_ttl must be 3 ms or more, lock_poll more than 0");
   }
+  // Negated, so that NaN is refused.
   if (!(options.early_refresh >= 0)) {
     return absl::InvalidArgumentError("early_refresh must be 0 or more");
   }
   return absl::OkStatus();
 }
 
+// Four of these times can be added to the time of day in microseconds: with 100 years each the sum
+// stays far below 2^63.
 void ShortenTimes(GuardOptions* options) {
   for (GuardOptions::Duration GuardOptions::*const time :
        {&GuardOptions::ttl, &GuardOptions::min_jitter, &GuardOptions::max_jitter,
@@ -77,6 +85,8 @@ absl::Status CacheGuard::Impl::Start() {
     own_executor_ = *std::move(executor);
     options_.executor = own_executor_.get();
   }
+  // A timer of its own, since refreshes may keep the other threads busy for as long as loads take,
+  // and a renewal that comes too late loses the lock.
   if (options_.timer == nullptr && cache_->HasLocks()) {
     auto timer = NewThreadExecutor(1, kMaxWaitingRenewals);
     if (!timer.ok()) return timer.status();
@@ -94,6 +104,8 @@ void CacheGuard::Impl::Stop() {
     is_stopped_ = true;
     while (num_background_ != 0) background_ended_.Wait(&mutex_);
   }
+  // Outside the mutex: the executor joins its threads, one of which may be about to take it in
+  // Refresh. Tasks that wait are dropped and end their flights as they go.
   own_executor_.reset();
   own_timer_.reset();
 }
@@ -118,6 +130,7 @@ absl::Status CacheGuard::Impl::Get(std::string_view key, const Loader& load, std
     Count(&GuardStatistics::refused_keys);
     return absl::InvalidArgumentError("the validator refuses this key");
   }
+  // Sound because keys are in the filter before their rows are visible, see BeginInsert.
   if (options_.filter != nullptr && !options_.filter->MayContain(key)) {
     Count(&GuardStatistics::filtered);
     return Absent();
@@ -130,12 +143,15 @@ absl::Status CacheGuard::Impl::Get(std::string_view key, const Loader& load, std
       Count(&GuardStatistics::negative_hits);
       return Absent();
     }
+    // Under the same key's flight, so that of all callers who draw early one loads; the others have
+    // their answer already.
     if (ShouldRefreshEarly(cached.envelope, now)) {
       RefreshLater(key, load, cached.envelope, &GuardStatistics::early_refreshes);
     }
     Count(&GuardStatistics::hits);
     return absl::OkStatus();
   }
+  // An absence past its time is no fallback: the row may have been written since.
   if (cached.envelope.is_absent) return GetByLoading(key, load, std::nullopt, value);
   if (now < cached.envelope.fresh_until + options_.serve_stale_for) {
     RefreshLater(key, load, cached.envelope, &GuardStatistics::refreshes);
@@ -155,7 +171,10 @@ bool CacheGuard::Impl::ShouldRefreshEarly(const internal::Envelope& envelope, Ti
   const auto left = static_cast<double>((envelope.fresh_until - now).count());
   const double lead = static_cast<double>(envelope.load_time.count()) * options_.early_refresh;
   // The chance is exp(-left / lead): without a draw where it is less than 2^-64.
+  // 45 is a little more than 64 ln 2.
   if (left > 45 * lead) return false;
+  // In (0, 1]: the 53 high bits and one more than they say, since the logarithm of 0 is minus
+  // infinity.
   const double chance = static_cast<double>((options_.random->Next() >> 11) + 1) * 0x1p-53;
   return -std::log(chance) * lead >= left;
 }
@@ -163,13 +182,17 @@ bool CacheGuard::Impl::ShouldRefreshEarly(const internal::Envelope& envelope, Ti
 void CacheGuard::Impl::RefreshLater(std::string_view key, const Loader& load,
                                     const internal::Envelope& seen,
                                     uint64_t GuardStatistics::*number) {
+  // While the database is down a refresh would only fill the queue: the stale value serves.
   if (!breaker_.WouldAllow(Now())) return;
   internal::Flights::Place place = flights_->Join(key);
+  // Somebody loads the key already.
   if (!place.is_first) return;
   // Shared because functions are copied. Dropped without being run, it ends the flight.
   const auto own = std::make_shared<internal::OwnFlight>(flights_, std::move(place));
   (void)options_.executor->Run(
       std::chrono::microseconds(0),
+      // The guard may be gone when an executor of the program's runs this: the task keeps the
+      // flight alive, but not the guard. The loader is copied, as the caller's ends with its call.
       [weak = weak_from_this(), own, load, fresh_until = seen.fresh_until, number] {
         if (const std::shared_ptr<Impl> impl = weak.lock()) {
           impl->Refresh(own.get(), load, fresh_until, number);
@@ -189,6 +212,8 @@ void CacheGuard::Impl::Refresh(internal::OwnFlight* own, const Loader& load, Tim
   // tries again.
   (void)UnlessOutOfMemory([&] {
     std::string value;
+    // Waits for nothing: a refresh that would have to queue for the limit, or for another process's
+    // lock, is not worth a thread.
     (void)Fly(own, load, seen, Duration(0), &value);
   });
   MutexLock lock(&mutex_);
@@ -206,6 +231,7 @@ CacheGuard::Impl::Duration CacheGuard::Impl::RandomTtl() {
 std::string CacheGuard::Impl::SealFor(std::string_view value, Duration ttl,
                                       std::chrono::microseconds load_time) {
   std::string sealed;
+  // The trailer's size: one allocation for both.
   sealed.reserve(value.size() + 16);
   sealed.assign(value);
   internal::Seal({.is_absent = false, .fresh_until = Now() + ttl, .load_time = load_time}, &sealed);
@@ -228,6 +254,8 @@ absl::StatusOr<InsertIntent> CacheGuard::Impl::BeginInsert(std::string_view key)
 
 absl::Status CacheGuard::Impl::Put(std::string_view key, std::string_view value) {
   if (options_.filter != nullptr) {
+    // For rows that were written without BeginInsert: a value that the filter hides could never be
+    // read.
     if (const absl::Status status = options_.filter->Add(key); !status.ok()) return status;
   }
   const Duration ttl = RandomTtl();
@@ -241,6 +269,7 @@ absl::Status CacheGuard::Impl::Put(std::string_view key, std::string_view value)
   return status;
 }
 
+// Overtaken before and after, for the reasons of Put.
 absl::Status CacheGuard::Impl::Invalidate(std::string_view key) {
   flights_->Overtake(key);
   const absl::Status status = cache_->Remove(key);
@@ -249,6 +278,7 @@ absl::Status CacheGuard::Impl::Invalidate(std::string_view key) {
   return status;
 }
 
+// Each number is exact once its callers have returned; between them there is no common moment.
 GuardStatistics CacheGuard::Impl::statistics() const {
   GuardStatistics statistics = counters_.Sum();
   statistics.breaker = breaker_.state();
@@ -260,6 +290,8 @@ InsertIntent::InsertIntent(InsertIntent&& other) noexcept
     : filter_(std::exchange(other.filter_, nullptr)), key_(std::move(other.key_)) {}
 
 InsertIntent::~InsertIntent() {
+  // After the commit, or after it failed: the key stays in the filter either way, which costs a
+  // false positive at most.
   if (filter_ != nullptr) filter_->EndInsert(key_);
 }
 
@@ -267,6 +299,8 @@ absl::StatusOr<std::unique_ptr<CacheGuard>> CacheGuard::Create(Cache* cache, Gua
   if (cache == nullptr) return absl::InvalidArgumentError("a cache guard needs a cache");
   if (const absl::Status status = Validate(options); !status.ok()) return status;
   ShortenTimes(&options);
+  // If the second executor cannot start, the first ends with `impl`: nothing has been given to it
+  // yet.
   return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<CacheGuard>> {
     auto impl = std::make_shared<Impl>(cache, std::move(options));
     if (const absl::Status status = impl->Start(); !status.ok()) return status;
@@ -275,6 +309,8 @@ absl::StatusOr<std::unique_ptr<CacheGuard>> CacheGuard::Create(Cache* cache, Gua
 }
 
 CacheGuard::CacheGuard(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+// Tasks of the program's executor may hold `impl_` for a moment longer; after Stop they touch
+// neither cache nor filter.
 CacheGuard::~CacheGuard() { impl_->Stop(); }
 
 absl::Status CacheGuard::Get(std::string_view key, const Loader& load, std::string* value) {

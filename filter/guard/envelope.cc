@@ -11,8 +11,11 @@ namespace {
 
 // At the end of what is stored, so that taking it off moves no byte of the value.
 constexpr size_t kTrailerBytes = 16;
+// FORMAT.md has the table. A process with another version takes the bytes for none of its own,
+// loads anew and overwrites them, so that versions may run side by side.
 constexpr uint8_t kVersion = 1;
 
+// Byte by byte: little-endian on any machine, since processes that share a cache need not be alike.
 template <typename Integer>
 void Put(Integer number, uint8_t* to) {
   for (size_t i = 0; i < sizeof(number); ++i) {
@@ -32,6 +35,8 @@ Integer Take(const uint8_t* from) {
 void Seal(const Envelope& envelope, std::string* value) {
   std::array<uint8_t, kTrailerBytes> trailer{};
   Put<int64_t>(envelope.fresh_until.time_since_epoch().count(), &trailer[0]);
+  // A clock that was set back gives a negative time, which counts as none: such a value is never
+  // refreshed early.
   Put<uint32_t>(static_cast<uint32_t>(std::clamp<int64_t>(envelope.load_time.count(), 0,
                                                           std::numeric_limits<uint32_t>::max())),
                 &trailer[8]);
@@ -53,6 +58,7 @@ bool Open(std::string* sealed, Envelope* envelope) {
   envelope->is_absent = trailer[12] != 0;
   envelope->fresh_until = TimePoint(std::chrono::microseconds(Take<int64_t>(&trailer[0])));
   envelope->load_time = std::chrono::microseconds(Take<uint32_t>(&trailer[8]));
+  // Shrinking keeps the buffer: Get's caller uses it again.
   sealed->resize(value_bytes);
   return true;
 }

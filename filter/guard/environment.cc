@@ -28,6 +28,7 @@ class RealRandom final : public RandomSource {
  public:
   // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
   uint64_t Next() override {
+    // No state that threads share: each goes on from a seed of its own.
     thread_local uint64_t state = Seed();
     uint64_t mixed = state += 0x9e3779b97f4a7c15;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
@@ -51,6 +52,8 @@ class RealRandom final : public RandomSource {
 class ThreadExecutor final : public Executor {
  public:
   explicit ThreadExecutor(size_t max_waiting) : max_waiting_(max_waiting) {}
+  // Tasks that wait are destroyed with `waiting_`, after the threads have ended and without the
+  // mutex, so that what their destructors do cannot meet it.
   ~ThreadExecutor() override {
     {
       MutexLock lock(&mutex_);
@@ -73,11 +76,15 @@ class ThreadExecutor final : public Executor {
     } catch (const std::bad_alloc&) {
       return false;
     }
+    // One thread is enough: whichever wakes looks at the earliest task, and a thread that runs a
+    // task looks again before it sleeps.
     changed_.Signal();
     return true;
   }
 
  private:
+  // Several threads may sleep until one and the same task is due; all but one then find it gone and
+  // sleep on.
   void RunTasks() {
     MutexLock lock(&mutex_);
     while (!ends_) {
@@ -124,6 +131,7 @@ absl::StatusOr<std::unique_ptr<Executor>> NewThreadExecutor(int num_threads, siz
     return absl::InvalidArgumentError("an executor needs a thread and room for a task");
   }
   try {
+    // If a later thread cannot be started, the destructor ends and joins those that could.
     auto executor = std::make_unique<ThreadExecutor>(max_waiting);
     executor->Start(num_threads);
     return executor;

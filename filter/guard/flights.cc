@@ -7,10 +7,19 @@
 
 namespace winnow::guard::internal {
 
+// One load a key at a time. Who finds no flight begins one and owns it; who finds one waits for it.
+// A write of the key overtakes its flight: the flight leaves the table, so that later callers begin
+// another, and those who wait are sent to look for themselves, since what it loads may be older
+// than the write.
+//
+// Locks: a shard's mutex and a flight's are never held together. A flight's mutex is held while its
+// value is being stored, which makes Overtake wait until that has ended.
 Flight::Outcome Flight::Wait(std::chrono::microseconds max_wait, absl::Status* status,
                              std::string* value) {
   MutexLock lock(&mutex_);
   if (!WaitForEndLocked(max_wait)) return Outcome::kTimeout;
+  // Looked at before the status: a flight may have ended first and been overtaken then, or the
+  // reverse.
   if (overtaken_) return Outcome::kOvertaken;
   *status = status_;
   if (status_.ok()) value->assign(value_);
@@ -24,6 +33,7 @@ bool Flight::WaitForEnd(std::chrono::microseconds max_wait) {
 
 // Who waits need not wait for a load whose result it will not take.
 bool Flight::WaitForEndLocked(std::chrono::microseconds max_wait) {
+  // Not the guard's clock: a condition variable can only wait for the system's.
   const auto deadline = std::chrono::steady_clock::now() + max_wait;
   while (!has_ended_ && !overtaken_) {
     const auto left = deadline - std::chrono::steady_clock::now();
@@ -53,11 +63,14 @@ Flights::Place Flights::Join(std::string_view key) {
   if (found != shard.flights.end() && !found->second.has_departed) {
     return {found->second.flight, false, nullptr};
   }
+  // Under the shard's mutex, so that two callers cannot both find nothing and begin.
   auto flight = std::make_shared<Flight>(key);
   if (found == shard.flights.end()) {
     shard.flights.emplace(key, Entry{flight});
     return {std::move(flight), true, nullptr};
   }
+  // The departed flight's load may still run: its successor waits for its end before it begins, or
+  // each caller would load beside it for as long as the cache fails.
   Entry previous = std::exchange(found->second, Entry{flight});
   return {std::move(flight), true, std::move(previous.flight)};
 }
@@ -71,10 +84,13 @@ void Flights::Depart(const Flight& flight) {
 
 std::shared_ptr<Flight> Flights::Alone(std::string_view key) {
   auto flight = std::make_shared<Flight>(key);
+  // Overtaken from the beginning: StoreUnlessOvertaken refuses it, and it is in no table.
   flight->Overtake();
   return flight;
 }
 
+// Out of the table first: who comes after this looks into the cache, where the value is by now, and
+// does not join a flight whose result could be older than a write that follows.
 void OwnFlight::End(const absl::Status& status, const std::string& value) {
   flights_->Close(*flight_);
   has_ended_ = true;
@@ -82,6 +98,7 @@ void OwnFlight::End(const absl::Status& status, const std::string& value) {
 }
 
 OwnFlight::~OwnFlight() {
+  // An exception, or an executor that dropped the task: those who wait must not wait for ever.
   if (has_ended_) return;
   flights_->Close(*flight_);
   flight_->Overtake();
@@ -109,6 +126,8 @@ void Flights::Overtake(std::string_view key) {
     flight = std::move(found->second.flight);
     shard.flights.erase(found);
   }
+  // Outside the shard's mutex: this may wait for a store, which is the cache's round trip, and
+  // other keys of the shard must not.
   flight->Overtake();
 }
 

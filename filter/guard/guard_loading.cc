@@ -21,6 +21,8 @@ absl::StatusOr<std::string> Call(const Loader& load, std::string_view key) {
 // Whether the database has answered.
 bool IsAnswer(const absl::Status& status) { return status.ok() || absl::IsNotFound(status); }
 
+// Compared by its text, as the refusal comes back through the program's loader as an ordinary
+// Status.
 constexpr absl::string_view kRefusal = "the database fails: loads are stopped for a while";
 
 // Without memory: a probe must be told to have ended.
@@ -40,6 +42,9 @@ void Distrust(internal::Flight* flight) {
 
 }  // namespace
 
+// Joins the key's load or begins it. A caller whose flight was overtaken looks into the cache,
+// where the writer may have put the value, and joins again; after three times it loads for itself
+// and stores nothing.
 absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& load,
                                             const Fallback& fallback, std::string* value) {
   for (int joins = 0; joins < kMaxJoins; ++joins) {
@@ -48,6 +53,7 @@ absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& 
       internal::OwnFlight own(flights_, std::move(place));
       return FallBack(Fly(&own, load, TimePoint::min(), options_.max_wait, value), fallback, value);
     }
+    // Once for a call, as the number is of calls.
     if (joins == 0) Count(&GuardStatistics::joined);
     absl::Status status;
     switch (WaitFor(place.flight.get(), &status, value)) {
@@ -76,6 +82,7 @@ absl::Status CacheGuard::Impl::FallBack(const absl::Status& status, const Fallba
 
 internal::Flight::Outcome CacheGuard::Impl::WaitFor(internal::Flight* flight, absl::Status* status,
                                                     std::string* value) {
+  // If all places were held by loaders that wait for loads without a place, nobody would go on.
   const internal::LoadLimit::Loan loan(LimitOfOuterLoad());
   return flight->Wait(options_.max_wait, status, value);
 }
@@ -89,6 +96,7 @@ absl::Status CacheGuard::Impl::Fly(internal::OwnFlight* own, const Loader& load,
   }
   absl::Status status =
       is_its_turn ? FindOrLoad(own->flight(), load, seen, max_wait, value) : LoadTakesTooLong();
+  // If anything above throws, ~OwnFlight ends the flight instead.
   own->End(status, *value);
   return status;
 }
@@ -97,6 +105,8 @@ absl::Status CacheGuard::Impl::Fly(internal::OwnFlight* own, const Loader& load,
 std::optional<absl::Status> CacheGuard::Impl::FindFresh(std::string_view key, TimePoint seen,
                                                         std::string* value) {
   const Cached cached = ReadCache(key, value);
+  // The value that is being replaced may be fresh still, with an early refresh: it must not be
+  // found here, or nothing would be loaded.
   if (!cached.is_there || cached.envelope.fresh_until <= seen ||
       cached.envelope.fresh_until <= Now()) {
     return std::nullopt;
@@ -117,6 +127,7 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
   internal::HeldLock lock(cache_, options_.timer, options_.lock_ttl);
   bool is_locked = false;
   bool may_store = true;
+  // Before the lock: while the database is down no round trips are spent on it.
   if (!IsWithinProbe() && !breaker_.WouldAllow(Now())) return RefusedByBreaker();
   if (cache_->HasLocks()) {
     absl::Status found;
@@ -162,6 +173,8 @@ CacheGuard::Impl::LockEnd CacheGuard::Impl::TakeLock(std::string_view key, TimeP
       Count(&GuardStatistics::cache_errors);
       return LockEnd::kNoLocks;
     }
+    // After the lock was asked for, taken or not: a holder stores the value and releases in one
+    // step, so that with the lock in hand this sees whatever the last holder stored.
     std::optional<absl::Status> fresh = FindFresh(key, seen, value);
     if (fresh) {
       if (*taken) Release(lock);
@@ -170,6 +183,7 @@ CacheGuard::Impl::LockEnd CacheGuard::Impl::TakeLock(std::string_view key, TimeP
       return LockEnd::kFound;
     }
     if (*taken) return LockEnd::kTaken;
+    // The lock may be one of ours that the cache has not released: nobody works behind it.
     if (Now().time_since_epoch().count() < unreleased_until_.load(std::memory_order_relaxed)) {
       return LockEnd::kNoLocks;
     }
@@ -185,6 +199,8 @@ absl::Status CacheGuard::Impl::CallLoader(std::string_view key, const Loader& lo
                                           std::string* value) {
   const bool is_nested = OuterLoad() != nullptr;
   const bool is_within_probe = IsWithinProbe();
+  // The limit before the breaker: a load that queued may find that the breaker has opened
+  // meanwhile, and a probe must not wait in a queue while it keeps others out.
   if (!is_nested && !limit_.Enter(max_wait)) {
     Count(&GuardStatistics::limit_refusals);
     return absl::ResourceExhaustedError("too many loads are running");
@@ -196,11 +212,13 @@ absl::Status CacheGuard::Impl::CallLoader(std::string_view key, const Loader& lo
     return RefusedByBreaker();
   }
   Count(&GuardStatistics::loads);
+  // The thread's innermost load ends with this block, whether the loader returns or throws.
   absl::StatusOr<std::string> loaded = [&] {
     const internal::RunningLoad running(this, is_within_probe || pass.probe != 0);
     return Call(load, key);
   }();
   const TimePoint end = Now();
+  // The place is free before the result is stored: storing is the cache's work, not the database's.
   if (!is_nested) limit_.Leave();
   *load_time = end - begin;
   if (IsAnswer(loaded.status())) {
@@ -246,6 +264,7 @@ void CacheGuard::Impl::Store(internal::Flight* flight, const absl::Status& statu
 // A lock that the cache does not release lasts until its time is over. Nobody's load stands behind
 // it, so that waiting for one would be in vain.
 void CacheGuard::Impl::Release(internal::HeldLock* lock) {
+  // False is as good as true: it says that the lock has ended already.
   if (lock->Release().ok()) return;
   Count(&GuardStatistics::cache_errors);
   unreleased_until_.store((Now() + options_.lock_ttl).time_since_epoch().count(),
@@ -256,7 +275,10 @@ void CacheGuard::Impl::Release(internal::HeldLock* lock) {
 // cannot tell whether it has.
 bool CacheGuard::Impl::StoreSealed(std::string_view key, const std::string& sealed, Duration ttl,
                                    internal::HeldLock* lock) {
+  // Only an absent key that is not remembered has no time to live.
   if (ttl == Duration(0)) return StoreNothing(key, lock);
+  // The flight's mutex is held: Put and Invalidate of this process wait, so that theirs comes
+  // later. An error leaves what was there, and counts as stored: no one has overtaken the value.
   if (lock == nullptr) {
     if (!cache_->Set(key, sealed, ttl).ok()) Count(&GuardStatistics::cache_errors);
     return true;
@@ -279,6 +301,7 @@ bool CacheGuard::Impl::StoreNothing(std::string_view key, internal::HeldLock* lo
   if (lock != nullptr) {
     const absl::StatusOr<bool> released = lock->Release();
     CountUnlessTrue(released);
+    // The key may have been written meanwhile: what is there stays.
     if (!released.value_or(false)) return false;
   }
   if (!cache_->Remove(key).ok()) Count(&GuardStatistics::cache_errors);
@@ -288,6 +311,8 @@ bool CacheGuard::Impl::StoreNothing(std::string_view key, internal::HeldLock* lo
 bool CacheGuard::Impl::AdmitNegative(TimePoint now) {
   if (options_.negative_ttl == Duration(0)) return false;
   MutexLock lock(&negatives_mutex_);
+  // All have one and the same time to live, so that the first one in is the first to end. Amortised
+  // O(1): each is pushed and popped once.
   while (!negatives_.empty() && negatives_.front() <= now) negatives_.pop_front();
   if (negatives_.size() >= options_.max_negative_entries) {
     Count(&GuardStatistics::unstored_negatives);

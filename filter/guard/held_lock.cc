@@ -4,6 +4,8 @@
 
 namespace winnow::guard::internal {
 
+// Key and token are written without the mutex: no renewal is under way before the lock has been
+// taken, and RenewLater's hand-over to the timer publishes them.
 absl::StatusOr<bool> HeldLock::Take(std::string_view key, std::string token) {
   state_->key.assign(key);
   state_->token = std::move(token);
@@ -19,6 +21,8 @@ absl::StatusOr<bool> HeldLock::Take(std::string_view key, std::string token) {
 
 void HeldLock::State::RenewLater() {
   // If the timer refuses, the lock ends at its time, and what was loaded is not stored.
+  // At a third of its time, so that one renewal may fail, or come late, before the lock ends. Weak,
+  // so that a load that is over keeps no memory until then.
   timer->Run(ttl / 3, [weak = weak_from_this()] {
     if (const std::shared_ptr<State> state = weak.lock()) state->Renew();
   });
@@ -43,6 +47,7 @@ void HeldLock::State::Stop() {
 
 absl::StatusOr<bool> HeldLock::StoreAndRelease(std::string_view value,
                                                std::chrono::milliseconds ttl) {
+  // The renewals first: Stop waits for one that is asking the cache, and none asks after it.
   state_->Stop();
   return state_->cache->SetAndUnlock(state_->key, state_->token, value, ttl);
 }

@@ -32,6 +32,8 @@ class BloomKeyFilter final : public KeyFilter {
 
 // A lock that many threads share without a cache line between them: each takes one of its parts,
 // and who wants it alone takes all.
+// std::shared_mutex alone would not do: taking it shared still writes its counter, which makes one
+// cache line travel between all cores that ask the filter.
 class SharedByParts {
  public:
   class Share {
@@ -44,6 +46,8 @@ class SharedByParts {
   class Whole {
    public:
     explicit Whole(SharedByParts* whole) : whole_(whole) {
+      // Always in this order, so that two who want it alone cannot block each other. O(64) for a
+      // step that happens twice a rebuild.
       for (Part& part : whole_->parts_) part.mutex.lock();
     }
     ~Whole() {
@@ -61,6 +65,7 @@ class SharedByParts {
     std::shared_mutex mutex;
   };
 
+  // Dealt out in turn, once for a thread: no two of the first 64 share a part.
   static size_t PartOfThread() {
     static std::atomic<size_t> next = 0;
     thread_local const size_t part = next.fetch_add(1, std::memory_order_relaxed) % kParts;
@@ -74,12 +79,15 @@ class RebuildableKeyFilter final : public RebuildableFilter {
  public:
   explicit RebuildableKeyFilter(std::unique_ptr<KeyFilter> filter) : filter_(std::move(filter)) {}
 
+  // Asks the filter that serves, never the next one, which lacks keys until it is filled.
   bool MayContain(std::string_view key) override {
     const SharedByParts::Share share(&lock_);
     return filter_->MayContain(key);
   }
 
   absl::Status Add(std::string_view key) override {
+    // The share keeps both pointers as they are until the key is in both filters: a rebuild cannot
+    // end between the two additions.
     const SharedByParts::Share share(&lock_);
     const absl::Status status = filter_->Add(key);
     // If the next one fails this one stays, and has the key.
@@ -101,6 +109,8 @@ class RebuildableKeyFilter final : public RebuildableFilter {
     return status;
   }
 
+  // One of several insertions of the key, whichever: as long as one is open the key is among the
+  // open ones.
   void EndInsert(std::string_view key) override {
     MutexLock lock(&open_mutex_);
     const auto found = open_.find(key);
@@ -108,6 +118,7 @@ class RebuildableKeyFilter final : public RebuildableFilter {
   }
 
   absl::Status Rebuild(std::unique_ptr<KeyFilter> next, const Scan& scan) override {
+    // Valid until this function ends: nobody else takes `next_` away.
     KeyFilter* const filling = next.get();
     {
       const SharedByParts::Whole whole(&lock_);
@@ -129,6 +140,7 @@ class RebuildableKeyFilter final : public RebuildableFilter {
       // Nobody adds meanwhile. No further lock beside these many: ThreadSanitizer counts to 64.
       const SharedByParts::Whole whole(&lock_);
       lacks_a_key = next_has_failed_.load(std::memory_order_relaxed);
+      // The old filter is destroyed here, when nobody asks it.
       if (status.ok() && !lacks_a_key) filter_ = std::move(next_);
       next_.reset();
     }
@@ -140,6 +152,7 @@ class RebuildableKeyFilter final : public RebuildableFilter {
   absl::Status AddToNext(KeyFilter* next, std::string_view key) {
     absl::Status status = next->Add(key);
     if (!status.ok()) {
+      // The status before the flag: who sees the flag under the whole lock finds a status.
       MutexLock lock(&failure_mutex_);
       failure_ = status;
       next_has_failed_.store(true, std::memory_order_relaxed);

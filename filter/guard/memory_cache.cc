@@ -29,6 +29,8 @@ class ShardedMemoryCache final : public MemoryCache {
       : clock_(options.clock != nullptr ? options.clock : Clock::Real()),
         // Who knows the seed could choose keys that crowd in one shard.
         seed_(RandomSource::Real()->Next()) {
+    // A power of two, since a shard is chosen by a mask; at most 2^12, since 12 bits of the hash
+    // choose it.
     const size_t num_shards = std::bit_ceil(std::clamp<size_t>(options.num_shards, 1, kMaxShards));
     shards_.reserve(num_shards);
     for (size_t i = 0; i < num_shards; ++i) {
@@ -37,6 +39,7 @@ class ShardedMemoryCache final : public MemoryCache {
   }
 
   absl::StatusOr<bool> Get(std::string_view key, std::string* value) override {
+    // The key is hashed once, outside the mutex; the shard compares hashes before keys.
     const uint64_t hash = HashOf(key);
     return Guarded([&] { return ShardOf(hash).Get(hash, key, clock_->Now(), value); });
   }
@@ -61,6 +64,7 @@ class ShardedMemoryCache final : public MemoryCache {
   bool HasLocks() const override { return true; }
   absl::StatusOr<bool> TryLock(std::string_view key, std::string_view token,
                                std::chrono::milliseconds ttl) override {
+    // The clock is asked before the mutex is taken: it may be the program's.
     const TimePoint now = clock_->Now();
     return Guarded([&] { return ShardOf(HashOf(key)).TryLock(key, token, now, After(now, ttl)); });
   }
@@ -95,6 +99,8 @@ class ShardedMemoryCache final : public MemoryCache {
     return *shards_[(hash >> 52) & (shards_.size() - 1)];
   }
 
+  // A shard that runs out of memory in the middle of a call is as it was before, but for a lock
+  // that may have ended: which only means that a load is not stored.
   template <typename Function>
   static absl::StatusOr<bool> Guarded(Function function) {
     try {

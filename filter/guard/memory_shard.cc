@@ -9,6 +9,7 @@ namespace {
 constexpr uint8_t kMaxUses = 3;
 constexpr uint64_t kSmallShare = 10;  // of the capacity, a tenth
 constexpr size_t kFirstBuckets = 16;
+// 32 KiB, which a shard of the default size, a megabyte, just reaches.
 constexpr size_t kMaxGhosts = 4096;
 // A ghost for so much of the capacity: they take a thirty-second of it at most.
 constexpr uint64_t kCapacityOfGhost = 32 * sizeof(uint64_t);
@@ -18,6 +19,8 @@ constexpr uint64_t kOverheadBytes = 64;
 constexpr size_t kManyLocks = 1024;
 
 // What a string takes beside itself: short ones lie in it.
+// libstdc++ keeps up to 15 bytes in the string's 32: a capacity of less than half of its size is
+// that.
 uint64_t HeapBytes(const std::string& text) {
   return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + 1;
 }
@@ -66,6 +69,7 @@ MemoryShard::Entry** MemoryShard::PlaceOf(uint64_t hash, std::string_view key) {
 }
 
 // What an entry takes has changed, while it is in its queue.
+// Invariant: each queue's `bytes` is the sum of the charges of its entries, dead ones included.
 void MemoryShard::Charge(Entry* entry) {
   uint64_t& bytes = (entry->is_in_main ? main_ : small_).bytes;
   bytes -= entry->charge;
@@ -77,6 +81,7 @@ void MemoryShard::Charge(Entry* entry) {
 // turn.
 void MemoryShard::Kill(Entry** place) {
   Entry* const entry = *place;
+  // Not taken out of its queue, which is linked one way only: that would be O(entries).
   *place = entry->next_in_bucket;
   --num_entries_;
   entry->is_dead = true;
@@ -113,11 +118,15 @@ void MemoryShard::SetLocked(uint64_t hash, std::string_view key, std::string_vie
   Entry** const place = PlaceOf(hash, key);
   if (*place != nullptr) {
     Entry* const entry = *place;
+    // In place: it keeps its queue and its uses. The charge is by capacity, since a shorter value
+    // does not give memory back.
     entry->value.assign(value);
     entry->expires = expires;
     Charge(entry);
     if (entry->charge > capacity_bytes_) Kill(place);
   } else {
+    // Whatever takes memory comes before the first change to the shard: the entry, its strings, and
+    // the larger table.
     auto entry = std::make_unique<Entry>();
     entry->hash = hash;
     entry->expires = expires;
@@ -125,6 +134,7 @@ void MemoryShard::SetLocked(uint64_t hash, std::string_view key, std::string_vie
     entry->value.assign(value);
     entry->charge =
         sizeof(Entry) + kOverheadBytes + HeapBytes(entry->key) + HeapBytes(entry->value);
+    // Making room for it would empty the shard and still not be enough.
     if (entry->charge > capacity_bytes_) return;
     if (num_entries_ >= buckets_.size()) Grow();
     Entry*& bucket = buckets_[hash & (buckets_.size() - 1)];
@@ -137,6 +147,8 @@ void MemoryShard::SetLocked(uint64_t hash, std::string_view key, std::string_vie
   MakeRoom();
 }
 
+// O(entries), under the mutex; by doubling, so that an insertion costs O(1) on average. The table
+// never shrinks.
 void MemoryShard::Grow() {
   std::vector<Entry*> buckets(buckets_.size() * 2, nullptr);
   for (Entry* entry : buckets_) {
@@ -155,6 +167,8 @@ void MemoryShard::Grow() {
 // leave, and of them the hash is kept for a while: an entry that comes back in that time goes to
 // the main queue at once. So what is seen once, as in a scan, passes through a tenth of the memory.
 void MemoryShard::MakeRoom() {
+  // Ends: each turn frees an entry, moves one out of the small queue, or takes a use from one of
+  // the main queue, of which there are three at most for each.
   while (small_.bytes + main_.bytes > capacity_bytes_) {
     if (small_.bytes > capacity_bytes_ / kSmallShare || main_.first == nullptr) {
       EvictFromSmall();
@@ -169,6 +183,7 @@ void MemoryShard::EvictFromSmall() {
   if (entry->is_dead) {
     delete entry;
   } else if (entry->uses != 0) {
+    // Used while it was in the small queue: to stay in the main one it has to be used again.
     entry->uses = 0;
     entry->is_in_main = true;
     main_.Push(entry);
@@ -183,6 +198,7 @@ void MemoryShard::EvictFromMain() {
   if (entry->is_dead) {
     delete entry;
   } else if (entry->uses != 0) {
+    // Another round, as CLOCK gives it.
     --entry->uses;
     main_.Push(entry);
   } else {
@@ -201,6 +217,7 @@ void MemoryShard::Evict(Entry* entry) {
 
 bool MemoryShard::TakeGhost(uint64_t hash) {
   uint64_t& ghost = ghosts_[(hash >> 32) % ghosts_.size()];
+  // 0 is the empty place.
   const bool is_ghost = ghost == hash && hash != 0;
   if (is_ghost) ghost = 0;
   return is_ghost;
@@ -219,8 +236,10 @@ void MemoryShard::Remove(uint64_t hash, std::string_view key) {
 bool MemoryShard::TryLock(std::string_view key, std::string_view token, TimePoint now,
                           TimePoint expires) {
   MutexLock lock(&mutex_);
+  // O(locks), but only where there are that many; those of running loads stay.
   if (locks_.size() >= kManyLocks) DropExpiredLocks(now);
   Lock& held = locks_[std::string(key)];
+  // An empty token is that of an entry that was just made, or that no memory was there to name.
   if (!held.token.empty() && held.expires > now) return false;
   held.token.assign(token);
   held.expires = expires;
@@ -249,6 +268,8 @@ bool MemoryShard::SetAndUnlock(uint64_t hash, std::string_view key, std::string_
                                TimePoint now, std::string_view value, TimePoint expires) {
   MutexLock lock(&mutex_);
   if (!Holds(key, token, now)) return false;
+  // In one step under the mutex: nobody can write the key between the look at the lock and the
+  // store.
   locks_.erase(std::string(key));
   SetLocked(hash, key, value, expires);
   return true;

@@ -16,6 +16,8 @@ struct Row {
 };
 
 constexpr Row kRequests = {&GuardStatistics::requests, "requests"};
+// Every number is kRequests or stands in one of the two lists: the table and the sum over threads
+// both follow them, so that a number that is missing here would always be 0.
 constexpr Row kAnswers[] = {
     {&GuardStatistics::refused_keys, "refused by the validator"},
     {&GuardStatistics::filtered, "absent by the filter"},
@@ -54,6 +56,8 @@ std::string_view ToString(BreakerState state) {
   return "unknown";
 }
 
+// Absent keys that came past the filter show as absences of the cache or of the database. One that
+// is asked for again and again counts each time, as the rate of requests, not of keys.
 double GuardStatistics::FilterFalsePositiveRate() const {
   const uint64_t let_through = negative_hits + loads_not_found;
   const uint64_t absent = let_through + filtered;
@@ -91,6 +95,8 @@ namespace internal {
 GuardStatistics Counters::Sum() const {
   GuardStatistics sum;
   const auto add = [&](const Row& row) {
+    // Relaxed and one after the other: while others count, the numbers are of slightly different
+    // moments.
     for (const Part& part : parts_) {
       sum.*row.number += std::atomic_ref(part.numbers.*row.number).load(std::memory_order_relaxed);
     }

@@ -16,8 +16,13 @@ namespace {
 // Between two rounds the filter must have been rebuilt, or a rebuild have begun or ended: more than
 // so many in one call is another trouble.
 constexpr int kMaxRounds = 8;
+// Notes of writers that died stay until a rebuild; this bounds what they take, and what a rebuild
+// reads.
 constexpr uint64_t kMaxOpenWrites = 1'000'000;
+// With this bound the command time-out applies to a bounded piece of work, however many keys a call
+// has.
 constexpr size_t kMaxScripts = 64;  // in one round trip
+// Pieces of a download: no reply is larger than one, and no round trip has more than kPieces.
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr size_t kPieces = 16;
 
@@ -64,6 +69,8 @@ absl::StatusOr<Reply> BitmapFilter::Impl::RunIfOurs(const Script& script,
                                                     const std::vector<std::string>& arguments) {
   const std::string rule(RedisBitmapRuleName(options_.rule));
   const auto& shape = options_.shape_without_configuration;
+  // -1 is a length that no string is below: without a shape only a configuration makes a string
+  // ours.
   std::vector<std::string> all = {rule, shape.has_value() ? absl::StrCat(BytesOf(*shape)) : "-1"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   absl::StatusOr<Reply> reply = Run(script, all);
@@ -82,6 +89,7 @@ absl::StatusOr<std::vector<Reply>> BitmapFilter::Impl::Describe() {
   if (!reply.ok()) return reply.status();
   const absl::StatusOr<std::string> word = WordOf(*reply);
   if (!word.ok()) return word.status();
+  // What the script gives, a server may not: ParseLayout takes the fields by position.
   const bool all_strings =
       std::all_of(reply->elements.begin(), reply->elements.end(),
                   [](const Reply& field) { return field.type == Reply::Type::kString; });
@@ -102,6 +110,8 @@ absl::StatusOr<std::shared_ptr<const BitmapLayout>> BitmapFilter::Impl::Layout()
   if (!fields.ok()) return fields.status();
   absl::StatusOr<BitmapLayout> layout = ParseLayout(*fields, options_, name());
   if (!layout.ok()) return layout.status();
+  // Two threads may both have read it, and the older one may come last: its stamp is then refused
+  // once, and it is read again.
   auto shared = std::make_shared<const BitmapLayout>(*std::move(layout));
   const MutexLock lock(&mutex_);
   layout_ = shared;
@@ -117,6 +127,8 @@ void BitmapFilter::Impl::ForgetLayout() {
 // stays done, and the rest goes on under the new configuration.
 template <typename Round>
 absl::Status BitmapFilter::Impl::InRounds(Positions* left, Round round) {
+  // Invariant: `*left` are the positions that no script has answered or added yet; a round takes
+  // out what it has done, even if it ends with Aborted.
   for (int i = 0; i < kMaxRounds; ++i) {
     const absl::StatusOr<std::shared_ptr<const BitmapLayout>> layout = Layout();
     if (!layout.ok()) return layout.status();
@@ -169,6 +181,8 @@ absl::Status BitmapFilter::Impl::QueryRound(std::span<const std::string_view> ke
     const std::string& bits = (*replies)[i].elements[1].text;
     for (size_t j = begin; j < end; ++j) (*answers)[(*left)[j]] = bits[j - begin] != '0';
   }
+  // What this round had no room for is not refused: alone it is no reason to read the configuration
+  // again.
   const bool has_changed = !refused.empty();
   refused.insert(refused.end(), left->begin() + static_cast<std::ptrdiff_t>(count), left->end());
   *left = std::move(refused);
@@ -184,7 +198,11 @@ void BitmapFilter::Impl::MayContain(std::span<const std::string_view> keys,
     left = AllPositions(keys.size());
     absl::Status so_far;
     while (!left.empty() && so_far.ok()) {
+      // InRounds ends well after one round that was not refused: the loop around it goes on with
+      // the next kMaxScripts scripts.
       so_far = InRounds(&left, [&](const BitmapLayout& layout) -> absl::Status {
+        // Not cached: the first rebuild may end at any time, and its result should be seen by the
+        // next call.
         if (!layout.is_complete) {
           ForgetLayout();
           return MissingError(name());
@@ -197,6 +215,7 @@ void BitmapFilter::Impl::MayContain(std::span<const std::string_view> keys,
   // If there was no memory for the list of what is left, that is all.
   const size_t num_unknown = status.ok() ? 0 : left.empty() ? keys.size() : left.size();
   if (num_unknown != 0) counter_.AddUnknown(status, num_unknown);
+  // A round that was cut short may have written answers of keys that count as unknown.
   for (const size_t position : left) (*answers)[position] = true;
   const auto no = static_cast<uint64_t>(std::count(answers->begin(), answers->end(), false));
   counter_.AddNo(no);
@@ -224,6 +243,7 @@ absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> ke
                                             const BitmapLayout& layout, WriteMode mode,
                                             Positions* left, std::vector<std::string>* ids,
                                             uint64_t* added) {
+  // A script sets the bits of both generations: its limit counts them together.
   const size_t both =
       CountOf(layout.shape) + (layout.token.empty() ? 0 : CountOf(layout.next_shape));
   const size_t stride = KeysOfScript(both);
@@ -266,7 +286,10 @@ absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> ke
       return absl::DataLossError("Redis: an answer that the script does not give");
     }
     *added += static_cast<uint64_t>((*replies)[i].elements[1].integer);
+    // Only notes that are there: one whose script was refused has not been left, and its keys get
+    // another note in the next round.
     if (mode == WriteMode::kBegin) ids->push_back(new_ids[i]);
+    // Nothing is left for EndWrite to remove.
     if (ends_here) ids->clear();
   }
   const bool has_changed = !refused.empty();
@@ -293,6 +316,8 @@ absl::StatusOr<uint64_t> BitmapFilter::Impl::Write(std::span<const std::string_v
 absl::StatusOr<std::unique_ptr<BitmapFilter>> BitmapFilter::Open(
     Client* client, std::string_view name, const BitmapFilterOptions& options) {
   if (name.empty()) return absl::InvalidArgumentError("Redis filter: an empty name");
+  // Where the braces of a name make no tag of their own, the keys beside it have another slot, and
+  // no script could name them all.
   if (SlotOf(KeyBeside(name, "config")) != SlotOf(name)) {
     return absl::InvalidArgumentError(
         absl::StrCat("Redis filter: the braces of the name '", std::string(name),
@@ -332,6 +357,8 @@ absl::Status BitmapFilter::Create(const RedisBitmapShape& shape,
       return absl::ResourceExhaustedError(
           absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
     }
+    // Whatever was known of a filter of this name is of no use afterwards; forgotten first, so that
+    // it is gone even if the reply is lost.
     impl_->ForgetLayout();
     const absl::StatusOr<Reply> reply = impl_->Run(
         CreateScript(),
@@ -375,6 +402,8 @@ absl::StatusOr<WriteIntent> BitmapFilter::BeginWrite(std::span<const std::string
     std::vector<std::string> ids;
     const absl::StatusOr<uint64_t> added = impl_->Write(keys, Impl::WriteMode::kBegin, &ids);
     if (!added.ok()) return added.status();
+    // Copies the keys: the caller's may end before the commit. If there is no memory for that, the
+    // notes stay in Redis as a dead writer's do.
     return WriteIntent({keys.begin(), keys.end()}, std::move(ids));
   });
 }
@@ -382,6 +411,8 @@ absl::StatusOr<WriteIntent> BitmapFilter::BeginWrite(std::span<const std::string
 absl::Status BitmapFilter::EndWrite(WriteIntent intent) {
   return CatchOutOfMemory([&]() -> absl::Status {
     const std::vector<std::string_view> keys(intent.keys_.begin(), intent.keys_.end());
+    // Added again: a rebuild that has begun since the first addition, and has not read the notes
+    // yet, does not find this one once it is removed.
     const absl::StatusOr<uint64_t> added = impl_->Write(keys, Impl::WriteMode::kEnd, &intent.ids_);
     if (!added.ok() || intent.ids_.empty()) return added.status();
     // Only now that every key is in whatever serves and in whatever will.
@@ -404,6 +435,8 @@ absl::StatusOr<BitmapFilterInfo> BitmapFilter::GetInfo() {
     request.Command({"BITCOUNT", name()});
     const absl::StatusOr<Reply> ones = impl_->client()->ExecuteOne(name(), request);
     if (!ones.ok()) return ones.status();
+    // Fields of Redisson's that its users may have written otherwise, and a time to live of -1 or
+    // -2, which is none, count as 0.
     const auto number = [&fields](DescribedField field) {
       uint64_t value = 0;
       return absl::SimpleAtoi((*fields)[field].text, &value) ? value : 0;
@@ -427,6 +460,8 @@ absl::StatusOr<BitmapFilterInfo> BitmapFilter::GetInfo() {
 // Redisson's count(), and the rate of a filter with so many bits set.
 uint64_t BitmapFilterInfo::EstimatedKeys() const {
   const auto bits = static_cast<double>(shape.num_bits);
+  // As if half a bit were left: a full filter would give infinity, and a string that is longer than
+  // its shape worse.
   const double ones = std::min(static_cast<double>(num_ones), bits - 0.5);
   return static_cast<uint64_t>(std::llround(-bits / shape.num_probes * std::log1p(-ones / bits)));
 }
@@ -443,6 +478,7 @@ absl::StatusOr<RedisBitmap> BitmapFilter::Download() {
       return absl::FailedPreconditionError(
           absl::StrCat(name(), ": ", info->num_bytes, " bytes, more than its configuration says"));
     }
+    // Not one step: bits that are set meanwhile may be in it or not.
     std::string value;
     while (value.size() < info->num_bytes) {
       Request request;
@@ -458,6 +494,7 @@ absl::StatusOr<RedisBitmap> BitmapFilter::Download() {
         if (!status.ok()) return status;
         value.append(piece.text);
         const bool is_last = value.size() >= info->num_bytes;
+        // A short piece before the end: the string was replaced by a shorter one, or is gone.
         if (piece.text.size() != kPieceBytes && !is_last) {
           return absl::AbortedError(absl::StrCat(name(), ": replaced while it was read"));
         }

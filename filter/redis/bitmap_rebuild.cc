@@ -21,6 +21,8 @@
 namespace winnow::filter::redis {
 namespace {
 
+// Fewer than for queries: a rebuild is in no hurry, and others wait while the server works through
+// a batch.
 constexpr size_t kMaxFillScripts = 16;  // in one round trip
 constexpr uint64_t kUploadBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxNotePages = 1'000'000;  // kMaxOpenWrites, if there were one on each
@@ -79,6 +81,8 @@ absl::Status BitmapRebuild::Impl::Run(const Script& script,
   return reply.ok() ? Check(*reply) : reply.status();
 }
 
+// Each script compares the token, so that a rebuild that was lost stops at the next batch. Setting
+// bits again is harmless: after an error the caller may send the same keys once more.
 absl::Status BitmapRebuild::Impl::Add(std::span<const std::string_view> keys) {
   const size_t stride = KeysOfScript(static_cast<size_t>(shape_.num_probes));
   while (!keys.empty()) {
@@ -108,6 +112,7 @@ absl::Status BitmapRebuild::Impl::AddAll(const RedisBitmap& bitmap) {
     return absl::InvalidArgumentError(
         absl::StrCat(filter_->name(), ": the filter to be added has another shape"));
   }
+  // Without zeros at the end, which the next generation has from its beginning.
   const std::string value = bitmap.ToString();
   absl::Status status;
   for (uint64_t at = 0; at < value.size() && status.ok(); at += kUploadBytes) {
@@ -119,6 +124,8 @@ absl::Status BitmapRebuild::Impl::AddAll(const RedisBitmap& bitmap) {
   return Run(UniteScript(), {token_, lease(), absl::StrCat(value.size())});
 }
 
+// The server's clock, which the notes' times are of: clocks of writers may differ by more than a
+// write takes. Asked before the notes are read, so that a note can only seem younger than it is.
 absl::StatusOr<uint64_t> BitmapRebuild::Impl::ServerMillis() {
   Request request;
   request.Command({"TIME"});
@@ -149,20 +156,26 @@ absl::StatusOr<std::vector<std::string>> BitmapRebuild::Impl::AddNotes() {
     if (!page.ok()) return page.status();
     if (page->elements.size() != 2) return absl::DataLossError("Redis: HSCAN gives no page");
     cursor = page->elements[0].text;
+    // Ids and texts by turns. HSCAN may give a note twice: adding it again changes nothing.
     const std::vector<Reply>& notes = page->elements[1].elements;
     for (size_t i = 0; i + 1 < notes.size(); i += 2) {
       const absl::StatusOr<OpenWrite> write = ParseNote(notes[i + 1].text);
+      // A note that cannot be read is of keys that are not known: to finish without them could lose
+      // a row.
       if (!write.ok()) return write.status();
       const absl::Status added =
           Add(std::vector<std::string_view>(write->keys.begin(), write->keys.end()));
       if (!added.ok()) return added;
       const auto age = static_cast<int64_t>(*now) - static_cast<int64_t>(write->begun_millis);
+      // Signed: a note that came after `now` was read is of negative age.
       if (age > options_.max_write_time.count()) old_ids.push_back(notes[i].text);
     }
   } while (cursor != "0");
   return old_ids;
 }
 
+// Called after the commit alone: had the rebuild been lost, the notes would be all that is known of
+// these keys. By id, so that notes that came meanwhile stay.
 absl::Status BitmapRebuild::Impl::RemoveNotes(const std::vector<std::string>& ids) {
   for (size_t begin = 0; begin < ids.size(); begin += kMaxArguments - 2) {
     const size_t count = std::min(ids.size() - begin, kMaxArguments - 2);
@@ -178,6 +191,8 @@ absl::Status BitmapRebuild::Impl::RemoveNotes(const std::vector<std::string>& id
 }
 
 absl::Status BitmapRebuild::Impl::Finish() {
+  // Before the commit: from then on readers rely on this generation. A writer that leaves a note
+  // after its page was read has seen the token, and adds to both.
   const absl::StatusOr<std::vector<std::string>> old_ids = AddNotes();
   if (!old_ids.ok()) return old_ids.status();
   const std::string ttl =
@@ -186,10 +201,13 @@ absl::Status BitmapRebuild::Impl::Finish() {
       Run(CommitScript(), {token_, bytes(), std::string(RedisBitmapRuleName(shape_.rule)),
                            absl::StrCat(shape_.num_bits), absl::StrCat(shape_.num_probes), ttl,
                            absl::StrCat(options_.expected_insertions), JavaDouble(options_.fpr)});
+  // Also after an error, which may hide that the script has run.
   filter_->ForgetLayout();
   return committed.ok() ? RemoveNotes(*old_ids) : committed;
 }
 
+// The scan must begin after this has returned: writers who ended before are in the rows, all others
+// are refused until they know of the rebuild, or have left a note.
 absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
     const RedisBitmapShape& shape, const RebuildOptions& options) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<BitmapRebuild>> {
@@ -222,6 +240,7 @@ absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
     if (*word != "ok" || reply->elements.size() != 3) {
       return absl::DataLossError("Redis: an answer that the script does not give");
     }
+    // Saves this process's writers one refusal; all others learn of the rebuild by being refused.
     impl_->ForgetLayout();
     return std::unique_ptr<BitmapRebuild>(new BitmapRebuild(
         std::make_unique<BitmapRebuild::Impl>(impl_.get(), shape, options, reply->elements[1].text,
@@ -249,6 +268,7 @@ absl::Status BitmapRebuild::Finish() {
 absl::Status BitmapRebuild::Abandon() {
   return CatchOutOfMemory([&]() -> absl::Status {
     const absl::Status status = impl_->Run(AbandonScript(), {impl_->token()});
+    // Lost is given up as well: nothing of it is left in Redis under this token.
     return absl::IsAborted(status) ? absl::OkStatus() : status;
   });
 }

@@ -6,8 +6,15 @@
 namespace winnow::filter::redis {
 namespace {
 
+// Scripts are put together from these pieces, each of which relies on the locals of those before
+// it: kStamp defines s, c and stamp, kToken token, kTimes now, expire, keep_notes, renew, make and
+// configure, kHolder maker and holder. Redis runs a script as one step, but does not undo what it
+// has done if a command in it fails: so checks come before writes.
+//
 // The configuration as one string: whoever has computed offsets for another one is refused.
 // Redisson's own hash is part of it, so that what Redisson changes is noticed.
+// Fields that are missing count as empty: a filter that Redisson alone has configured has a stamp
+// as well.
 constexpr absl::string_view kStamp = R"lua(
 local s = redis.call('HMGET', KEYS[2], 'rule', 'bits', 'probes', 'generation')
 local c = redis.call('HMGET', KEYS[3], 'size', 'hashIterations')
@@ -30,6 +37,8 @@ end
 // arguments. So offsets come packed in one (see PackOffsets), as the text that commands want, since
 // printing a number is Lua's slowest step; and bits are set by seven: that has no more arguments
 // than Redis keeps objects for, and saves six calls.
+// `at` holds offsets as text, `first` and `last` are positions in it, from 1 as Lua counts. Gives 1
+// if any bit was zero before. BITFIELD's u1 at an offset is the bit that SETBIT names.
 constexpr absl::string_view kSetBits = R"lua(
 local call = redis.call
 local function set(key, at, first, last)
@@ -52,6 +61,9 @@ end
 // Times are the server's, in milliseconds. All keys of a filter expire at one of them, but the
 // notes of writers: one that began before it and commits after it may die, and whoever makes the
 // filter again has nothing else to know its key by.
+// Lua's numbers are doubles, in which milliseconds are exact; '%.0f' prints them without an
+// exponent. renew() gives the two keys of a rebuild one moment to end, so that neither outlives the
+// other. make() writes the last bit, which gives the string all of its bytes at once.
 constexpr absl::string_view kTimes = R"lua(
 local function now()
   local t = redis.call('TIME')
@@ -90,6 +102,9 @@ end
 
 // What lies under the filter's name: 'ours' is a filter of the rule, or nothing at all. A string
 // says nothing of itself: it is a filter if the caller knows its shape, and it is no longer.
+// KEYS[8] is Redisson's configuration whatever the rule is, so that a filter of Redisson's is not
+// taken for an ownerless string. Its type is looked at first, as another program's key of that name
+// may be anything. For `most_bytes` -1 no string without a configuration is ours.
 constexpr absl::string_view kHolder = R"lua(
 local function maker()
   local rule = redis.call('HGET', KEYS[2], 'rule')
@@ -113,6 +128,10 @@ constexpr absl::string_view kLost = R"lua(
 if token == '' or token ~= ARGV[1] then return {'lost'} end
 )lua";
 
+// Refuses a configuration without a string as well: it is a filter that was evicted in part, which
+// a rebuild restores, and an empty one in its place would deny its keys. A rebuild that was left
+// over from a filter of before is dropped. The generation of a filter that is made whole is unique,
+// so that nobody who knew one of that shape before takes this one for it.
 constexpr absl::string_view kCreate = R"lua(
 if redis.call('EXISTS', KEYS[1]) == 1 or maker() then return {'exists'} end
 redis.call('DEL', KEYS[4], KEYS[5])
@@ -122,6 +141,7 @@ configure(ARGV[1], ARGV[2], ARGV[3], ARGV[4], ttl > 0 and now() + ttl or 0, ARGV
 return {'ok'}
 )lua";
 
+// Reads only. All fields are strings, since a reply of nil would end the array for Lua.
 constexpr absl::string_view kDescribe = R"lua(
 local e = redis.call('HMGET', KEYS[3], 'expectedInsertions', 'falseProbability')
 local n = redis.call('HMGET', KEYS[5], 'token', 'bits', 'probes')
@@ -131,6 +151,9 @@ return {'ok', stamp, s[1] or '', s[2] or '', s[3] or '', s[4] or '', c[1] or '',
         string.format('%.0f', redis.call('PTTL', KEYS[1]))}
 )lua";
 
+// Ends with the first zero of each key. A string that is shorter than it must be is no filter: to
+// answer from it would deny keys that it has lost. GETBIT beyond the end is 0, which is right for
+// strings of others, whose zeros at the end were never written.
 constexpr absl::string_view kQuery = R"lua(
 if stamp ~= ARGV[1] then return {'changed'} end
 if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
@@ -150,6 +173,10 @@ end
 return {'ok', table.concat(answers)}
 )lua";
 
+// Refuses before anything is written: another configuration or rebuild than the caller has offsets
+// for, a string that is not whole, too many notes. The note and the first addition, and at the end
+// the second addition and the note's removal, are one step each: README.md, "Rebuilding beside
+// writers", says what would be lost otherwise.
 constexpr absl::string_view kWrite = R"lua(
 if stamp ~= ARGV[1] or token ~= ARGV[3] then return {'changed'} end
 if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
@@ -172,6 +199,10 @@ if ARGV[4] == 'end' then redis.call('HDEL', KEYS[6], ARGV[5]) end
 return {'ok', added}
 )lua";
 
+// The number is counted in the filter's own hash, which outlives rebuilds, so that it grows with
+// each; the nonce tells tokens apart even if the filter was removed and made anew. From the moment
+// when KEYS[5] is there every writer's script is refused until it names the token: none of them
+// adds to the old generation alone.
 constexpr absl::string_view kStart = R"lua(
 local what = holder(ARGV[1], ARGV[2])
 if what ~= 'ours' then return {'foreign', what} end
@@ -186,6 +217,8 @@ renew(ARGV[4])
 return {'ok', token, number}
 )lua";
 
+// The notes get a day, for the filter that may be made next. UNLINK leaves freeing a large string
+// to another thread of the server.
 constexpr absl::string_view kRemove = R"lua(
 local what = holder(ARGV[1], ARGV[2])
 if what ~= 'ours' then return {'foreign', what} end
@@ -194,6 +227,7 @@ redis.call('PEXPIRE', KEYS[6], notes_outlive)
 return {'ok'}
 )lua";
 
+// Without offsets it renews the lease alone.
 constexpr absl::string_view kFill = R"lua(
 if ARGV[4] then
   local at = cmsgpack.unpack(ARGV[4])
@@ -213,6 +247,8 @@ local function is_uploaded(bytes)
 end
 )lua";
 
+// By APPEND: kUploaded has compared the length with where this piece begins, so that a piece that
+// is sent twice, or out of order, is noticed.
 constexpr absl::string_view kUpload = R"lua(
 if ARGV[3] == '0' then redis.call('UNLINK', KEYS[7]) end
 if not is_uploaded(ARGV[3]) then return {'lost'} end
@@ -222,6 +258,8 @@ renew(ARGV[2])
 return {'ok'}
 )lua";
 
+// BITOP takes the longer string's length, which is the next generation's: the upload lacks its
+// zeros at the end. It makes a key without a time to live, which renew() gives back.
 constexpr absl::string_view kUnite = R"lua(
 if not is_uploaded(ARGV[3]) then return {'lost'} end
 redis.call('BITOP', 'OR', KEYS[4], KEYS[4], KEYS[7])
@@ -231,6 +269,10 @@ return {'ok'}
 )lua";
 
 // Removing the old string first lets a thread of the server's free it.
+// Bits, configuration, time to live and generation change in this one step. Whoever has offsets of
+// before is refused from here on by the stamp, since the token becomes the generation. An empty
+// ARGV[6] keeps the moment at which the filter expires; of a filter that others made it is the
+// string's own.
 constexpr absl::string_view kCommit = R"lua(
 local at = tonumber(redis.call('HGET', KEYS[2], 'expire_at') or '0')
 if ARGV[6] ~= '' then
@@ -252,12 +294,15 @@ redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[7])
 return {'ok'}
 )lua";
 
+// Scripts cannot see C++ constants: this one goes in as text, and so into the script's SHA-1.
 std::string Times() {
   return absl::StrCat("local notes_outlive = ", kNotesOutlive.count(), "\n", kTimes);
 }
 
 }  // namespace
 
+// Every script declares all keys that it may touch, as Redis Cluster demands, even where a branch
+// leaves some of them alone.
 std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule) {
   // What others call name:config is none of ours unless Redisson made it.
   return {std::string(name),

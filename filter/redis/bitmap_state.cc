@@ -26,6 +26,8 @@ absl::StatusOr<RedisBitmapShape> ParseShape(RedisBitmapRule rule, std::string_vi
   RedisBitmapShape shape;
   shape.rule = rule;
   uint64_t num_probes = 0;
+  // Whatever another program has written there: a shape that is not possible must not be computed
+  // with.
   if (ParseNumber(bits, &shape.num_bits) && ParseNumber(probes, &num_probes) && num_probes <= 255) {
     shape.num_probes = static_cast<int>(num_probes);
     if (CheckRedisBitmapShape(shape).ok()) return shape;
@@ -40,6 +42,8 @@ absl::StatusOr<RedisBitmapShape> ParseShape(RedisBitmapRule rule, std::string_vi
 std::array<uint64_t, 2> RandomBits() {
   std::array<uint64_t, 2> bits;
   if (::getentropy(bits.data(), sizeof(bits)) == 0) return bits;
+  // A system without getentropy, as a seccomp filter may make it: time and process still tell
+  // writers apart.
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   return {static_cast<uint64_t>(now), static_cast<uint64_t>(::getpid())};
 }
@@ -62,6 +66,7 @@ absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
                                          const BitmapFilterOptions& options,
                                          std::string_view name) {
   const std::string rule(RedisBitmapRuleName(options.rule));
+  // Describe has checked that all fields are there and are strings.
   const auto text = [&fields](DescribedField field) -> const std::string& {
     return fields[field].text;
   };
@@ -71,6 +76,7 @@ absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
       absl::NotFoundError(absl::StrCat("there is no filter ", std::string(name)));
   const std::string& configured_rule = text(kRuleField);
   const bool is_managed = !configured_rule.empty();
+  // Filters of others have no generation and count as whole: nobody can know better.
   const bool is_complete = !is_managed || text(kGenerationField) != "0";
   if (is_managed && configured_rule != rule) {
     return absl::FailedPreconditionError(
@@ -92,9 +98,12 @@ absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
   layout.shape = *shape;
   layout.has_configuration = is_managed || !text(kConfigSizeField).empty();
   layout.is_complete = is_complete;
+  // To ask and to add alike: adding to a string that was lost in part could make it look whole.
   if (is_managed) {
     layout.least_bytes_to_query = layout.least_bytes_to_add = BytesOf(layout.shape);
   }
+  // The shape of the next generation comes with the token: a writer computes two sets of offsets
+  // and sends both in one script.
   layout.token = text(kTokenField);
   if (!layout.token.empty()) {
     absl::StatusOr<RedisBitmapShape> next =
@@ -132,6 +141,8 @@ std::string JavaDouble(double value) {
   if (!(value > 0) || !std::isfinite(value)) return "0.0";
   char buffer[64];
   const bool is_plain = value >= 1e-3 && value < 1e7;
+  // The shortest digits that give the same double back, which is what Java prints from version 19
+  // on; before, it sometimes printed one digit more. Redisson parses either.
   const auto end =
       std::to_chars(buffer, buffer + sizeof(buffer), value,
                     is_plain ? std::chars_format::fixed : std::chars_format::scientific);
@@ -145,6 +156,8 @@ std::string JavaDouble(double value) {
 
 // A script holds up all clients while it runs.
 size_t KeysOfScript(size_t offsets_each) {
+  // Offsets are packed into one argument, but each costs the server about as much as an argument
+  // would: so the limit on arguments serves as one on work, some milliseconds a script.
   return std::max<size_t>(1, (kMaxArguments - kOtherArguments) / offsets_each);
 }
 
@@ -168,6 +181,7 @@ std::string PackOffsets(const RedisBitmapShape& shape, std::span<const std::stri
   return packed;
 }
 
+// By length, not by a separator: keys are any bytes.
 std::string NoteOf(std::span<const std::string_view> keys) {
   std::string note;
   for (const std::string_view key : keys) {
@@ -189,6 +203,8 @@ absl::StatusOr<OpenWrite> ParseNote(std::string_view text) {
   };
   OpenWrite write;
   if (!next_number(&write.begun_millis)) return bad;
+  // The length is compared with what is left before anything is copied: a note is what some writer,
+  // perhaps of another version, has left in Redis.
   while (!text.empty()) {
     uint64_t length = 0;
     if (!next_number(&length) || length > text.size()) return bad;

@@ -28,6 +28,8 @@ constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(7 * 24);
 // What one answer asks for before the command counts as done.
 enum class Next { kDone, kMoved, kAsk, kAgain, kWholeScript };
 
+// Errors that do not mean that the command failed: the server did nothing, and says where or how it
+// is to be sent. Everything else is the caller's answer.
 Next NextStep(const Reply& reply) {
   if (!reply.is_error()) return Next::kDone;
   if (absl::StartsWith(reply.text, "MOVED ")) return Next::kMoved;
@@ -37,6 +39,7 @@ Next NextStep(const Reply& reply) {
   return Next::kDone;
 }
 
+// Lets the next command alone touch a slot that the server is importing.
 constexpr std::string_view kAsking = "*1\r\n$6\r\nASKING\r\n";
 
 }  // namespace
@@ -91,6 +94,8 @@ class Client::Impl {
   std::map<uint16_t, Endpoint> slots_ ABSL_GUARDED_BY(mutex_);     // those that MOVED told
 };
 
+// Slots are learnt one by one from redirections, not by CLUSTER SLOTS: a filter has one slot, and a
+// server without cluster never redirects.
 Endpoint Client::Impl::EndpointOf(uint16_t slot) {
   const MutexLock lock(&mutex_);
   const auto known = slots_.find(slot);
@@ -123,11 +128,15 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
       slots_.clear();
       connection_freed_.SignalAll();
     }
+    // `servers_` may have been cleared while this thread waited: the reference is taken anew each
+    // time.
     for (;;) {
       Server& server = servers_[name];
       while (!server.idle.empty()) {
         std::unique_ptr<Connection> connection = std::move(server.idle.back());
         server.idle.pop_back();
+        // One that the server has closed is dropped here, a system call each, rather than found out
+        // by a command whose fate would then be unknown.
         if (connection->IsIdle()) return connection;
         --server.num_open;
       }
@@ -150,6 +159,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
   if (!connection.ok()) {
     const MutexLock lock(&mutex_);
     Server& server = servers_[name];
+    // At least 0: the server may have been forgotten and made anew since it was raised.
     server.num_open = std::max(0, server.num_open - 1);
     server.not_before = Clock::now() + options_.reconnect_delay;
     server.failure = connection.status();
@@ -184,11 +194,14 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::ExchangeWith(const Endpoint& en
   // A connection that is cut short by a lack of memory is given back as well: closed.
   absl::StatusOr<std::vector<Reply>> replies =
       CatchOutOfMemory([&] { return (*connection)->Exchange(bytes, num_replies, *deadline); });
+  // Answers may still come: the connection must not serve the next call.
   if (!replies.ok()) connection->reset();
   GiveBack(name, *std::move(connection));
   return replies;
 }
 
+// Commands with errors of other kinds are done: their replies say so, and the caller decides. Those
+// that are sent again keep their order among themselves.
 absl::StatusOr<std::vector<Client::Impl::Pending>> Client::Impl::Sort(
     std::vector<Pending> sent, std::vector<Reply> answers, uint16_t slot, Endpoint* endpoint,
     bool* asking, std::vector<Reply>* replies) {
@@ -209,6 +222,7 @@ absl::StatusOr<std::vector<Client::Impl::Pending>> Client::Impl::Sort(
       if (!other.ok()) return absl::DataLossError(absl::StrCat("Redis: ", answer.text));
       *endpoint = *std::move(other);
       *asking = next == Next::kAsk;
+      // ASK is for this once: the slot is still the asked server's until it has moved.
       if (next == Next::kMoved) Learn(slot, *endpoint);
     }
     if (next == Next::kDone || (next == Next::kWholeScript && sent[i].whole_script)) {
@@ -228,6 +242,7 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::Execute(std::string_view key,
   const uint16_t slot = SlotOf(key);
   Endpoint endpoint = EndpointOf(slot);
   bool asking = false;
+  // One for all rounds: redirections do not prolong the call, but for connecting.
   SteadyTime deadline = Clock::now() + options_.command_timeout;
   // One round more than redirections, and one for scripts that a server did not know.
   for (int round = 0; round <= options_.max_redirects + 1 && !pending.empty(); ++round) {
@@ -239,6 +254,7 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::Execute(std::string_view key,
     absl::StatusOr<std::vector<Reply>> answers =
         ExchangeWith(endpoint, bytes, pending.size() * (asking ? 2 : 1), &deadline);
     if (!answers.ok()) {
+      // The server may be gone: the next call begins at the one that the URL names.
       Forget(slot);
       return answers.status();
     }

@@ -13,6 +13,7 @@
 namespace winnow::filter::redis {
 namespace {
 
+// On the stack: a system call for each 64 KiB, with no allocation and no copy but hiredis's own.
 constexpr size_t kReceiveBytes = 64 << 10;
 // Far above what any command of this library asks for, and small beside any memory.
 constexpr uint64_t kMaxReplyElements = 65536;
@@ -40,6 +41,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& end
                                                              const ServerUrl& url,
                                                              const ClientOptions& options) {
   const timeval timeout = ToTimeval(options.connect_timeout);
+  // For AUTH and SELECT as well: a server that accepts but does not answer is as good as one out of
+  // reach.
   const SteadyTime deadline = std::chrono::steady_clock::now() + options.connect_timeout;
   std::unique_ptr<redisContext, Free> context(
       endpoint.host.empty()
@@ -100,11 +103,14 @@ absl::Status Connection::Wait(bool wants_write, SteadyTime deadline) const {
       return absl::DeadlineExceededError(
           absl::StrCat("Redis at ", name_, ": no answer within the time-out"));
     }
+    // Readable in any case: while our bytes do not go out, the server may be waiting for us to take
+    // its answers, and each side for the other for ever.
     pollfd socket = {context_->fd, static_cast<int16_t>(wants_write ? POLLIN | POLLOUT : POLLIN),
                      0};
     // A minute at most: an int of milliseconds holds no more than 24 days.
     const auto most = static_cast<int>(std::min<int64_t>(left.count(), 60'000));
     const int ready = poll(&socket, 1, most);
+    // Errors and hang-ups are readiness, too: sending or receiving then says what happened.
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) {
       return absl::UnavailableError(
@@ -121,6 +127,7 @@ absl::Status Connection::Send(std::string_view* bytes) const {
     bytes->remove_prefix(static_cast<size_t>(sent));
     return absl::OkStatus();
   }
+  // Nothing was sent; Wait looks at the deadline before the next attempt.
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("Redis at ", name_, ": cannot send: ", SystemReason(errno)));
@@ -145,10 +152,13 @@ absl::StatusOr<std::vector<Reply>> Connection::Exchange(std::string_view bytes, 
                                                         SteadyTime deadline) {
   std::vector<Reply> replies;
   replies.reserve(num_replies);
+  // At once, without poll: small requests fit the socket's buffer nearly always.
   if (!bytes.empty()) {
     const absl::Status sent = Send(&bytes);
     if (!sent.ok()) return sent;
   }
+  // The parser first: one Receive may have brought several replies, after which there is nothing to
+  // wait for.
   while (replies.size() < num_replies) {
     absl::StatusOr<std::optional<Reply>> reply = reader_.Next();
     if (!reply.ok()) return reply.status();

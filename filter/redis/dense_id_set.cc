@@ -9,6 +9,11 @@
 namespace winnow::filter::redis {
 namespace {
 
+// A set whose string is missing or short would deny ids, so that each script compares the length
+// first, and does nothing to one that is not whole. Scripts, as the look and the change must be one
+// step: between two commands the key could expire, and SETBIT would make it again without the ids
+// of before.
+//
 // ARGV: "set" or "clear", bytes of the whole string, ids. How many bits it has changed.
 const Script& ChangeIdsScript() {
   static const Script* const script = new Script(R"lua(
@@ -35,6 +40,7 @@ return {'ok', table.concat(answers)}
 }
 
 // ARGV: "count", bytes of the whole string.
+// A script for two reads, so that both are of the same string.
 const Script& CountIdsScript() {
   static const Script* const script = new Script(R"lua(
 if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
@@ -44,6 +50,8 @@ return {'ok', redis.call('BITCOUNT', KEYS[1])}
 }
 
 // ARGV: "create", bytes of the whole string, its last bit.
+// Writing the last bit makes the string whole at once. A key that is there, whole or not, is left
+// alone: it may be another program's set.
 const Script& CreateIdsScript() {
   static const Script* const script = new Script(R"lua(
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'exists'} end
@@ -54,6 +62,7 @@ return {'ok', redis.call('SETBIT', KEYS[1], ARGV[3], 0)}
 
 constexpr uint64_t kMostMaxId = (uint64_t{1} << 32) - 1;  // SETBIT's
 
+// Room for the command, the key and the first arguments.
 constexpr size_t kIdsOfScript = kMaxArguments - 20;
 
 }  // namespace
@@ -88,10 +97,12 @@ absl::StatusOr<std::vector<Reply>> DenseIdSet::Impl::Run(const Script& script,
         absl::StrCat(key_, ": ids may be limited to ", kMostMaxId, " at most, not ", max_id_));
   }
   Request request;
+  // At least once, without any id: the script tells whether the set is there.
   do {
     const auto part = ids.first(std::min(kIdsOfScript, ids.size()));
     request.BeginScript(script, std::span(&key_, 1), 2 + part.size());
     request.Append(what);
+    // Bytes from 0 up to the one that has the last id.
     request.Append(max_id_ / 8 + 1);
     for (const uint64_t id : part) request.Append(id);
     ids = ids.subspan(part.size());
@@ -123,6 +134,8 @@ absl::Status DenseIdSet::Impl::Create() {
 
 absl::StatusOr<uint64_t> DenseIdSet::Impl::Change(std::string_view how,
                                                   std::span<const uint64_t> ids) {
+  // Before anything is sent: an id that is refused by the third script would leave those of the
+  // first two changed.
   const auto largest = std::max_element(ids.begin(), ids.end());
   if (largest != ids.end() && *largest > max_id_) {
     return absl::OutOfRangeError(
@@ -144,6 +157,8 @@ absl::Status DenseIdSet::Impl::Ask(std::span<const uint64_t> ids, std::vector<bo
   std::string bits;
   for (const Reply& result : *results) bits += result.text;
   if (bits.size() != ids.size()) return absl::DataLossError("Redis: not the script's answer");
+  // All answers are there: nothing was written while an error was possible, so that a failure
+  // leaves every answer at "maybe".
   for (size_t i = 0; i < ids.size(); ++i) (*answers)[i] = bits[i] != '0' && ids[i] <= max_id_;
   return absl::OkStatus();
 }

@@ -5,6 +5,8 @@
 namespace winnow::filter::redis {
 namespace {
 
+// Redis Cluster's rule: the first '{' and the first '}' behind it. "{}" and an open brace count for
+// nothing.
 std::string_view HashTag(std::string_view key) {
   const size_t open = key.find('{');
   if (open == std::string_view::npos) return key;
@@ -15,6 +17,7 @@ std::string_view HashTag(std::string_view key) {
 
 }  // namespace
 
+// Bit by bit, without a table: it is done once a call, beside a round trip.
 uint16_t SlotOf(std::string_view key) {
   uint32_t crc = 0;
   for (const char byte : HashTag(key)) {

@@ -10,6 +10,8 @@ namespace {
 
 // BF.EXISTS of a list is 0, as that of nothing: the type is looked at first. Modules name their
 // types as they like, so that those of Redis itself are told apart, and RedisBloom's two.
+// `unpack` puts all arguments on Lua's stack, which takes about 8000: kMaxArguments stays below
+// that. The script names no key but its first, so that it works in a cluster.
 const Script& TypedScript() {
   static const Script* const script = new Script(R"lua(
 local kind = redis.call('TYPE', KEYS[1])
@@ -48,6 +50,8 @@ absl::StatusOr<Reply> ResultOf(std::string_view key, Reply reply) {
   if (*word == "missing") {
     return absl::NotFoundError(absl::StrCat(std::string(key), ": there is no such filter"));
   }
+  // RedisBloom answers a filter's commands on a key of another type as if nothing were there: taken
+  // for "no" that would be a wrong answer.
   if (*word == "type") {
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(key),
@@ -70,6 +74,8 @@ absl::StatusOr<Reply> CallModule(Client* client, std::string_view key, std::stri
   return ResultOf(key, std::move(replies->front()));
 }
 
+// Not one step: other clients may come between two scripts. If one of them fails, those before it
+// have been done, and the call is an error.
 absl::StatusOr<std::vector<Reply>> CallModuleForAll(Client* client, std::string_view key,
                                                     std::string_view command,
                                                     std::span<const std::string_view> prefix,
@@ -88,6 +94,7 @@ absl::StatusOr<std::vector<Reply>> CallModuleForAll(Client* client, std::string_
     if (!result.ok()) return result.status();
     for (Reply& element : result->elements) all.push_back(std::move(element));
   }
+  // Fewer are possible: a filter that is full ends its array with the error.
   if (all.size() > items.size()) {
     return absl::DataLossError(absl::StrCat("Redis: ", all.size(), " answers to ", items.size()));
   }

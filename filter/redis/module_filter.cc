@@ -18,6 +18,7 @@ using Items = std::span<const std::string_view>;
 // Each double has a text of its own.
 std::string Number(double value) {
   char text[32];
+  // 17 significant digits tell all doubles apart, whatever the server parses them with.
   const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 17);
   return std::string(text, end.ptr);
 }
@@ -30,6 +31,7 @@ absl::Status RunReserve(Client* client, std::string_view key,
     request.Begin(words.size());
     for (const std::string& word : words) request.Append(word);
     const absl::Status status = client->ExecuteOne(key, request).status();
+    // RedisBloom says "item exists", others have words of their own around "exists".
     if (absl::IsInvalidArgument(status) && (status.message().find("exists") != std::string::npos)) {
       return absl::AlreadyExistsError(absl::StrCat(std::string(key), ": ", status.message()));
     }
@@ -47,6 +49,7 @@ absl::StatusOr<uint64_t> CountAdded(std::string_view key, const std::vector<Repl
   uint64_t added = 0;
   for (const Reply& answer : answers) {
     if (answer.is_error()) return FullError(key, answer.text);
+    // CF.INSERT gives -1 for a key without room, where BF.MADD puts an error.
     if (answer.integer < 0) return FullError(key, "the filter is full");
     added += static_cast<uint64_t>(answer.integer);
   }
@@ -71,6 +74,7 @@ std::vector<std::string> BloomReserveWords(std::string_view key, const RedisBloo
   std::vector<std::string> words = {"BF.RESERVE", std::string(key), Number(options.error_rate),
                                     absl::StrCat(options.capacity)};
   if (options.expansion == 0) {
+    // Old versions refuse EXPANSION 0, which means the same to newer ones.
     words.emplace_back("NONSCALING");
   } else {
     words.insert(words.end(), {"EXPANSION", absl::StrCat(options.expansion)});
@@ -92,6 +96,8 @@ std::vector<std::string> CuckooReserveWords(std::string_view key,
 }
 
 // KEYS: what was loaded, and the name it is to have.
+// RENAMENX and PERSIST in one step: between the two a client could see a filter that is about to
+// expire.
 const Script& PublishScript() {
   static const Script* const script = new Script(R"lua(
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'missing'} end
@@ -133,6 +139,8 @@ class ModuleFilter::Impl {
   QueryCounter counter_;
 };
 
+// `*answers` is changed only once every reply has been looked at: after an error all of it is still
+// "maybe".
 absl::Status ModuleFilter::Impl::MayContain(Items keys, std::vector<bool>* answers) {
   const absl::StatusOr<std::vector<Reply>> replies =
       CallModuleForAll(client_, name_, Command("MEXISTS"), {}, keys);
@@ -154,6 +162,7 @@ absl::Status ModuleFilter::Impl::Load(std::span<const RedisBloomChunk> chunks,
   for (const RedisBloomChunk& chunk : chunks) {
     Request request;
     request.Command({Command("LOADCHUNK"), key, absl::StrCat(chunk.iterator), chunk.data});
+    // Behind each chunk, in the same round trip: if this process dies, the server clears up.
     request.Command({"PEXPIRE", key, absl::StrCat(ttl.count())});
     const absl::StatusOr<std::vector<Reply>> replies = client_->Execute(name_, request);
     if (!replies.ok()) return replies.status();
@@ -237,6 +246,7 @@ absl::StatusOr<bool> ModuleFilter::Remove(std::string_view key) {
 absl::StatusOr<std::vector<RedisBloomChunk>> ModuleFilter::Dump() {
   return CatchOutOfMemory([&]() -> absl::StatusOr<std::vector<RedisBloomChunk>> {
     std::vector<RedisBloomChunk> chunks;
+    // 0 begins a dump, and an iterator of 0 ends it.
     std::string iterator = "0";
     for (;;) {
       const std::string_view argument = iterator;
@@ -252,6 +262,7 @@ absl::StatusOr<std::vector<RedisBloomChunk>> ModuleFilter::Dump() {
       if (!chunks.empty() && next <= chunks.back().iterator) {
         return absl::DataLossError("Redis: SCANDUMP goes back");
       }
+      // Each answer names the question for the next chunk.
       iterator = absl::StrCat(next);
       chunks.push_back({next, std::move(reply->elements[1].text)});
     }
@@ -262,6 +273,7 @@ absl::Status ModuleFilter::Restore(std::span<const RedisBloomChunk> chunks) {
   return CatchOutOfMemory([&]() -> absl::Status {
     if (chunks.empty()) return absl::InvalidArgumentError("Redis filter: a dump without chunks");
     const std::string& name = impl_->name();
+    // Only to fail early: Publish looks again, in the same step in which it renames.
     Request exists;
     exists.Command({"EXISTS", name});
     const absl::StatusOr<Reply> there = impl_->client()->ExecuteOne(name, exists);
@@ -286,6 +298,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ModuleFilter::G
             CallModule(impl_->client(), impl_->name(), impl_->Command("INFO"), {});
         if (!reply.ok()) return reply.status();
         std::vector<std::pair<std::string, std::string>> info;
+        // Names and values by turns. Some values are integers, some strings, by version.
         for (size_t i = 0; i + 1 < reply->elements.size(); i += 2) {
           const Reply& value = reply->elements[i + 1];
           info.emplace_back(reply->elements[i].text, value.type == Reply::Type::kInteger
@@ -296,6 +309,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ModuleFilter::G
       });
 }
 
+// Tair's order of arguments in, the server's out.
 absl::Status TairFilters::bfreserve(std::string_view key, uint64_t size, double error_rate) {
   return RunReserve(client_, key,
                     {"BF.RESERVE", std::string(key), Number(error_rate), absl::StrCat(size)});

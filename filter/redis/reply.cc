@@ -12,6 +12,8 @@ struct ErrorCode {
   absl::StatusCode code;
 };
 
+// The first one that matches counts. Those who retry go by the code: Unavailable may be different
+// in a moment, FailedPrecondition not before somebody has done something.
 constexpr ErrorCode kErrorCodes[] = {
     {"LOADING", absl::StatusCode::kUnavailable},
     {"CLUSTERDOWN", absl::StatusCode::kUnavailable},
@@ -54,6 +56,7 @@ absl::Status Reply::ToStatus() const {
       text.find("nknown command") != std::string::npos) {
     return absl::UnimplementedError(message);
   }
+  // Most of what begins with "ERR" is a complaint about arguments.
   return absl::InvalidArgumentError(message);
 }
 

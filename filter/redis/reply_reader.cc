@@ -11,6 +11,10 @@
 namespace winnow::filter::redis {
 namespace {
 
+// hiredis calls these functions as it reads, a parent before its elements, with `task` for the
+// place in the reply. A null result makes it stop with REDIS_ERR_OOM; it then frees the whole reply
+// by the root, so that an element must never be freed on its own.
+//
 // Takes one from the budget that the reader's private data is. Before anything is allocated: an
 // array may announce any number of elements.
 bool TakeElements(const redisReadTask* task, uint64_t count) {
@@ -52,6 +56,7 @@ void* CreateString(const redisReadTask* task, char* bytes, size_t length) {
 
 template <typename Count>
 void* CreateArray(const redisReadTask* task, Count count) {
+  // Of all arrays of a reply together, since small arrays in arrays multiply as well.
   if (!TakeElements(task, static_cast<uint64_t>(count))) return nullptr;
   Reply* reply = NewReply(task, Reply::Type::kArray);
   if (reply == nullptr) return nullptr;
@@ -112,6 +117,7 @@ ReplyReader::ReplyReader(uint64_t max_bytes, uint64_t max_elements)
       max_bytes_(max_bytes),
       max_elements_(max_elements),
       elements_left_(max_elements) {
+  // The address of a member: a reader is never moved.
   if (reader_ != nullptr) reader_->privdata = &elements_left_;
 }
 
@@ -119,6 +125,8 @@ ReplyReader::~ReplyReader() = default;
 
 absl::Status ReplyReader::Feed(std::string_view bytes) {
   if (reader_ == nullptr) return absl::ResourceExhaustedError("Redis: no memory for a reader");
+  // Before hiredis has them: its buffer grows with what it is fed, and a bulk string may announce
+  // up to 512 MiB.
   bytes_unread_ += bytes.size();
   if (bytes_unread_ > max_bytes_) {
     return absl::DataLossError(absl::StrCat("Redis: a reply of more than ", max_bytes_, " bytes"));
@@ -133,6 +141,7 @@ absl::StatusOr<std::optional<Reply>> ReplyReader::Next() {
   if (reader_ == nullptr) return absl::ResourceExhaustedError("Redis: no memory for a reader");
   void* object = nullptr;
   if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) {
+    // Three causes that hiredis does not tell apart, as all come as a null object.
     if (reader_->err == REDIS_ERR_OOM) {
       return absl::DataLossError(absl::StrCat("Redis: a reply of more than ", max_elements_,
                                               " elements, of a kind that is not known, or "
@@ -142,6 +151,7 @@ absl::StatusOr<std::optional<Reply>> ReplyReader::Next() {
   }
   if (object == nullptr) return std::optional<Reply>();
   const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
+  // The budget is for each reply. What is behind `pos` is the beginning of the next ones.
   elements_left_ = max_elements_;
   bytes_unread_ = reader_->len - reader_->pos;
   return std::optional<Reply>(std::move(*reply));

@@ -6,6 +6,7 @@
 namespace winnow::filter::redis {
 namespace {
 
+// RESP's "$length\r\nbytes\r\n": length first, so that an argument may hold any bytes.
 void AppendBulk(std::string_view argument, std::string* bytes) {
   absl::StrAppend(bytes, "$", argument.size(), "\r\n");
   bytes->append(argument);
@@ -19,6 +20,8 @@ Script::Script(std::string body) : body_(std::move(body)), sha1_(Sha1Digits(body
 // Commands are kept as the bytes that are sent, one behind the other; of each it is known where it
 // begins, and of a script's call where what follows the SHA-1 begins, so that it can be sent again
 // with the script's text in its place.
+// The count goes out first, so that the caller must know it: Append does not check that as many
+// come.
 void Request::Begin(size_t num_arguments) {
   commands_.push_back({bytes_.size(), nullptr, num_arguments, 0});
   absl::StrAppend(&bytes_, "*", num_arguments, "\r\n");

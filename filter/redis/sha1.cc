@@ -29,6 +29,8 @@ void AddBlock(const char* block, Digest* digest) {
   }
   auto [a, b, c, d, e] = *digest;
   for (size_t t = 0; t < 80; ++t) {
+    // Ch for the first 20 rounds, Maj for the third 20, Parity for the others; section 4.1.1. The
+    // constants are of section 4.2.1.
     uint32_t mixed = b ^ c ^ d;
     uint32_t constant = t < 40 ? 0x6ed9eba1 : 0xca62c1d6;
     if (t < 20) {
@@ -59,6 +61,7 @@ std::string Sha1Digits(std::string_view text) {
   const uint64_t bits = uint64_t{text.size()} * 8;
   for (int shift = 56; shift >= 0; shift -= 8) padded.push_back(static_cast<char>(bits >> shift));
 
+  // The initial value of section 5.3.1.
   Digest digest = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
   for (size_t at = 0; at < padded.size(); at += kBlockBytes) AddBlock(padded.data() + at, &digest);
   std::string digits;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int kMaxDays = 31;
 
+// The Gregorian rule. Days that a month has not are refused on writing, so that its string never
+// has more bits than days.
 int DaysOf(int year, int month) {
   if (month == 2) {
     const bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -29,6 +31,8 @@ absl::Status CheckMonth(int year, int month) {
 
 SignInMonth SignInMonth::FromString(std::string_view value) {
   SignInMonth month;
+  // Redis's order: day 1 is the highest bit of the first byte. A string may end with the last day
+  // that was set.
   for (int day = 0; day < kMaxDays && static_cast<size_t>(day / 8) < value.size(); ++day) {
     const auto byte = static_cast<uint8_t>(value[static_cast<size_t>(day / 8)]);
     if ((byte >> (7 - day % 8) & 1) != 0) month.days_ |= uint32_t{1} << day;
@@ -52,6 +56,7 @@ std::vector<int> SignInMonth::Days() const {
 
 int SignInMonth::Streak(int day) const {
   if (day < 1 || day > kMaxDays) return 0;
+  // `day` becomes the highest bit, and the ones from there down are the days before it.
   return std::countl_one(days_ << (32 - day));
 }
 
@@ -65,6 +70,8 @@ int SignInMonth::LongestStreak() const {
 int SignInMonth::FirstMissedDay() const { return std::countr_one(days_) + 1; }
 
 std::string SignInCalendar::KeyOf(std::string_view user, int year, int month) const {
+  // The month's digits have a fixed width at the end: no two users and months share a key, whatever
+  // the user's name is.
   return absl::StrCat(prefix_, ":", std::string(user), ":", absl::Dec(year, absl::kZeroPad4),
                       absl::Dec(month, absl::kZeroPad2));
 }
@@ -80,6 +87,7 @@ absl::StatusOr<bool> SignInCalendar::SignIn(std::string_view user, int year, int
     }
     const std::string key = KeyOf(user, year, month);
     Request request;
+    // SETBIT gives the bit as it was: two sign-ins at once are told apart by the server.
     request.Command({"SETBIT", key, std::to_string(day - 1), "1"});
     const absl::StatusOr<Reply> before = client_->ExecuteOne(key, request);
     if (!before.ok()) return before.status();
@@ -93,6 +101,7 @@ absl::StatusOr<SignInMonth> SignInCalendar::Month(std::string_view user, int yea
     if (!status.ok()) return status;
     const std::string key = KeyOf(user, year, month);
     Request request;
+    // Four bytes have all of a month, however long the string under that name is.
     request.Command({"GETRANGE", key, "0", "3"});
     const absl::StatusOr<Reply> value = client_->ExecuteOne(key, request);
     if (!value.ok()) return value.status();

@@ -29,6 +29,7 @@ int HexDigit(char digit) {
   return -1;
 }
 
+// Percent-encoding alone; '+' is no space outside of queries.
 absl::StatusOr<std::string> Decode(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -46,11 +47,13 @@ absl::StatusOr<std::string> Decode(std::string_view text) {
 }
 
 // Text to number, the whole of it.
+// Digits only: SimpleAtoi by itself would take a sign and spaces.
 bool ToNumber(std::string_view text, uint32_t most, uint32_t* number) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos &&
          absl::SimpleAtoi(absl::string_view(text.data(), text.size()), number) && *number <= most;
 }
 
+// The first ':' ends the user, so that a password may have more of them.
 absl::Status ParseUser(std::string_view text, ServerUrl* url) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return BadUrl("a user without ':' and password");
@@ -65,6 +68,7 @@ absl::Status ParseUser(std::string_view text, ServerUrl* url) {
 
 }  // namespace
 
+// In messages, and as the name under which a client keeps a server's connections.
 std::string Endpoint::ToString() const {
   return host.empty() ? socket_path : absl::StrCat(host, ":", port);
 }
@@ -72,6 +76,7 @@ std::string Endpoint::ToString() const {
 absl::StatusOr<Endpoint> ParseHostPort(std::string_view text, const Endpoint& asked) {
   Endpoint endpoint;
   std::string_view host = text;
+  // In brackets an address keeps its colons: a port can only stand behind them.
   const size_t bracket = text.find(']');
   const size_t colon = text.find(':', bracket == std::string_view::npos ? 0 : bracket);
   if (colon != std::string_view::npos) {
@@ -101,6 +106,7 @@ absl::StatusOr<ServerUrl> ParseServerUrl(std::string_view text) {
     url.endpoint.socket_path = std::string(text);
     return url;
   }
+  // Named, since the text would otherwise seem to begin nearly right.
   if (text.substr(0, 9) == "rediss://") return BadUrl("TLS is not supported");
   if (!StripPrefix(kRedisScheme, &text))
     return BadUrl("it begins with neither redis:// nor unix://");
@@ -111,6 +117,7 @@ absl::StatusOr<ServerUrl> ParseServerUrl(std::string_view text) {
     if (!user.ok()) return user;
     text.remove_prefix(at + 1);
   }
+  // After the user's part: a password may hold a slash that was not escaped.
   const size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
     const std::string_view database = text.substr(slash + 1);

@@ -6,6 +6,11 @@
 namespace winnow::filter::redis {
 namespace {
 
+// Every change is one script, since value and lock belong together: whoever writes a value ends the
+// lock in the same step, so that no load that read the database before can store afterwards. A lock
+// is a string with the holder's token and a time to live; whoever changes it compares the token
+// first. GET of a missing key is false in Lua, which equals no token.
+//
 // KEYS: value, lock.
 const Script& SetScript() {
   static const Script* const script = new Script(R"lua(
@@ -29,6 +34,7 @@ return 0
   return *script;
 }
 
+// The lock of another holder, or one that has ended, stays as it is.
 const Script& RenewScript() {
   static const Script* const script = new Script(R"lua(
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -37,6 +43,8 @@ return redis.call('PEXPIRE', KEYS[2], ARGV[2])
   return *script;
 }
 
+// One step: a Set or Remove that comes before it has ended the lock, and one that comes after it
+// has the last word.
 const Script& SetAndUnlockScript() {
   static const Script* const script = new Script(R"lua(
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -46,6 +54,7 @@ return redis.call('DEL', KEYS[2])
   return *script;
 }
 
+// Without the comparison it could release the lock of somebody who took it after ours had ended.
 const Script& UnlockScript() {
   static const Script* const script = new Script(R"lua(
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -66,6 +75,7 @@ std::string LockName(std::string_view prefix, std::string_view key) {
   return ValueName(prefix, key) + "lock";
 }
 
+// PX and PEXPIRE want whole milliseconds above 0.
 std::string MillisText(std::chrono::milliseconds ttl) { return absl::StrCat(ttl.count()); }
 
 }  // namespace
@@ -107,6 +117,7 @@ absl::StatusOr<bool> GuardCache::Get(std::string_view key, std::string* value) {
     if (absl::Status status = CheckPrefix(); !status.ok()) return status;
     const std::string name = ValueName(prefix_, key);
     Request request;
+    // A plain command: reading needs no lock, and users who may not run scripts can still read.
     request.Command({"GET", name});
     absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
     if (!reply.ok()) return reply.status();
@@ -128,6 +139,7 @@ absl::Status GuardCache::Remove(std::string_view key) {
     if (absl::Status status = CheckPrefix(); !status.ok()) return status;
     const std::string name = ValueName(prefix_, key);
     Request request;
+    // One command removes both, so that this is one step without a script.
     request.Command({"UNLINK", name, LockName(prefix_, key)});
     return client_->ExecuteOne(name, request).status();
   });

@@ -15,6 +15,9 @@ namespace {
 
 std::span<const std::string_view> SpanOf(const std::string_view& key) { return {&key, 1}; }
 
+// The guard names keys, Redis notes by their ids: this keeps the intents of open insertions in
+// between, O(log n) for each. They are of this process alone; if it dies, its notes stay in Redis,
+// and the next rebuild adds their keys.
 class BitmapKeyFilter final : public guard::KeyFilter {
  public:
   explicit BitmapKeyFilter(BitmapFilter* filter) : filter_(filter) {}
@@ -24,6 +27,7 @@ class BitmapKeyFilter final : public guard::KeyFilter {
 
   absl::Status BeginInsert(std::string_view key) override {
     return CatchOutOfMemory([&]() -> absl::Status {
+      // A round trip, outside the mutex.
       absl::StatusOr<WriteIntent> intent = filter_->BeginWrite(SpanOf(key));
       if (!intent.ok()) return intent.status();
       MutexLock lock(&mutex_);
@@ -39,6 +43,7 @@ class BitmapKeyFilter final : public guard::KeyFilter {
       MutexLock lock(&mutex_);
       const auto found = open_.find(key);
       if (found == open_.end()) return;
+      // Taken out as a node, which needs no memory; the round trip follows outside the mutex.
       ended = open_.extract(found);
     }
     // If it fails the note stays.

@@ -183,8 +183,8 @@ class BitmapFilter {
   std::unique_ptr<Impl> impl_;
 };
 
-// One generation that is being filled. Used by one thread at a time. Dropped without Finish, it
-// goes when its lease ends; the filter stays as it was.
+// One generation that is being filled. Used by one thread at a time; the BitmapFilter must live
+// longer. Dropped without Finish, it goes when its lease ends; the filter stays as it was.
 //
 //   auto rebuild = (*users)->StartRebuild(*RedissonShape(2'000'000, 0.01));
 //   for (each batch of rows, as of now or later) (*rebuild)->Add(batch);
