@@ -8,6 +8,7 @@ namespace winnow {
 namespace {
 
 // The next greater string.
+// In bytewise order nothing lies between a string and itself with a 00 behind.
 std::string Behind(std::string_view bytes) {
   std::string next(bytes);
   next.push_back('\0');
@@ -18,11 +19,15 @@ std::string Behind(std::string_view bytes) {
 
 std::string BehindPrefix(std::string_view prefix) {
   std::string end(prefix);
+  // A byte FF cannot be raised: it goes, and the byte in front of it is raised instead. Behind a
+  // prefix of FF alone there is nothing.
   while (!end.empty() && end.back() == '\xff') end.pop_back();
   if (!end.empty()) end.back() = static_cast<char>(end.back() + 1);
   return end;
 }
 
+// Sorted by where they begin, each range either goes on with the last one that was kept or opens a
+// new one. So both ends of those that are kept ascend, on which the binary searches below rest.
 ByteRanges ByteRanges::Normalized(std::vector<Range> ranges) {
   ByteRanges normalized;
   std::vector<Range>& apart = normalized.ranges_;
@@ -30,6 +35,9 @@ ByteRanges ByteRanges::Normalized(std::vector<Range> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.lower < b.lower; });
   for (Range& range : ranges) {
+    // Touching ranges become one: an upper bound is exclusive, so that nothing lies between it and
+    // an equal lower one. Behind an open range nothing begins, and what its `upper` holds means
+    // nothing.
     if (apart.empty() || !(apart.back().is_open || range.lower <= apart.back().upper)) {
       apart.push_back(std::move(range));
       continue;
@@ -65,6 +73,10 @@ ByteRanges ByteRanges::Union(const ByteRanges& other) const {
   return Normalized(std::move(all));
 }
 
+// A merge of two ascending lists, O(a + b). The ranges at hand have in common what lies from the
+// greater of their beginnings to the first of their ends; the one that ends first is done, and the
+// other may reach into the range behind it. Where they do not meet, that is an inverted range,
+// which Normalized drops.
 ByteRanges ByteRanges::Intersection(const ByteRanges& other) const {
   std::vector<Range> common;
   auto a = ranges_.begin();
@@ -81,6 +93,7 @@ ByteRanges ByteRanges::Intersection(const ByteRanges& other) const {
   return Normalized(std::move(common));
 }
 
+// O(log n), as is the next: a scan asks for each row.
 const ByteRanges::Range* ByteRanges::FirstEndingBehind(std::string_view bytes) const {
   const auto at = std::partition_point(
       ranges_.begin(), ranges_.end(), [&](const Range& range) { return !range.EndsBehind(bytes); });

@@ -1,3 +1,8 @@
+// The catalog is a column family like others, so that it shares the write-ahead log with the cells:
+// what it records before a cell is written stands in front of the cell in the log, and a crash that
+// leaves the cell leaves the record. That is all that SaveBounds and SaveFlags need. Changes of
+// schemas are synced: the column families that go with them are durable in the manifest at once,
+// and intents have to be so before.
 #include "engine/table/catalog.h"
 
 #include <memory>
@@ -26,6 +31,8 @@ absl::Status DamagedRecord(std::string_view key) {
       absl::StrCat("the catalog of tables is damaged at '", absl::CHexEscape(ToAbsl(key)), "'"));
 }
 
+// The first byte says what a record is. Names are not empty, so that the key of the bounds, which
+// is one byte, is that of no other record.
 absl::Status ReadRecord(std::string_view key, std::string_view value, Catalog::Contents* contents) {
   if (key == kBoundsRecord) {
     const bool is_whole = GetVarint64(&value, &contents->bounds.time_ms) &&
@@ -49,9 +56,12 @@ absl::Status ReadRecord(std::string_view key, std::string_view value, Catalog::C
 absl::StatusOr<Catalog> Catalog::Open(DBImpl* db) {
   absl::StatusOr<ColumnFamily*> family = db->FindColumnFamily(kCatalogFamily);
   if (absl::IsNotFound(family.status())) {
+    // With the defaults, whatever the options of the database are: no comparator, merge operator or
+    // time to live of a user may touch these records.
     family = db->CreateColumnFamily(ColumnFamilyOptions(), kCatalogFamily);
   }
   if (!family.ok()) return family.status();
+  // From here on writes that do not come by WriteAsOwner are refused.
   db->ReserveForOwner(*family);
   return Catalog(db, *family);
 }
@@ -59,6 +69,7 @@ absl::StatusOr<Catalog> Catalog::Open(DBImpl* db) {
 absl::StatusOr<Catalog::Contents> Catalog::Load() const {
   Contents contents;
   const std::unique_ptr<Iterator> iterator = db_->NewIterator(ReadOptions(), family_);
+  // Read once, at the opening; from then on TableDatabaseImpl knows what is in it.
   for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
     WINNOW_RETURN_IF_ERROR(ReadRecord(iterator->key(), iterator->value(), &contents));
   }
@@ -88,6 +99,9 @@ absl::Status Catalog::RemoveIntents(const std::vector<std::string>& column_famil
   return WriteDurably(batch);
 }
 
+// One batch, so that schema and intents change together. At any moment a column family of a table
+// is named by a schema or by an intent: what a crash leaves is used or cleared away, and never
+// forgotten.
 absl::Status Catalog::SaveTable(std::string_view name, const StoredTable& table,
                                 const std::vector<std::string>& added,
                                 const std::vector<std::string>& removed) {
@@ -100,6 +114,8 @@ absl::Status Catalog::SaveTable(std::string_view name, const StoredTable& table,
   return WriteDurably(batch);
 }
 
+// The schema gives way to intents. A crash between this and the drop of the column families leaves
+// their drop to the next opening.
 absl::Status Catalog::RemoveTable(std::string_view name, const std::vector<std::string>& removed) {
   WriteBatch batch;
   batch.Delete(family_, RecordKey(kTableRecord, name));
@@ -109,12 +125,16 @@ absl::Status Catalog::RemoveTable(std::string_view name, const std::vector<std::
   return WriteDurably(batch);
 }
 
+// Without a sync: the record must only be in the log before the first cell that the flag speaks of.
+// A crash that loses the record loses that cell as well.
 absl::Status Catalog::SaveFlags(std::string_view name, const StoredTable& table) {
   WriteBatch batch;
   batch.Put(family_, RecordKey(kTableRecord, name), EncodeTable(table));
   return db_->WriteAsOwner(WriteOptions(), batch);
 }
 
+// Likewise. It is called under row latches, at times under all of them, where a sync would be felt
+// by every writer.
 absl::Status Catalog::SaveBounds(const WriteClock::Bounds& bounds) {
   std::string value;
   PutVarint64(&value, bounds.time_ms);

@@ -1,3 +1,6 @@
+// Composite keys whose bytewise order is that of their parts, as in FoundationDB's tuple layer: a
+// 00 inside a part is written 00 FF, and a part ends with a 00 and a byte below FF. So a part sorts
+// before all longer ones that begin with it, and no part with its end is the beginning of another.
 #include "engine/table/cell_key.h"
 
 #include <algorithm>
@@ -22,6 +25,8 @@ void AppendEnd(char end, std::string* out) {
 }
 
 // Where the component that begins at `begin` ends: the place of its 00; npos if it does not.
+// A 00 with an FF behind it belongs to the text. Any other byte makes it an end, and whether it is
+// one that may stand there the caller decides.
 inline size_t FindEnd(std::string_view key, size_t begin) {
   while (true) {
     const size_t zero = key.find(kZero, begin);
@@ -34,6 +39,7 @@ inline size_t FindEnd(std::string_view key, size_t begin) {
 
 }  // namespace
 
+// The search is a memchr, so that text without a 00, which is most, is copied in one piece.
 void AppendEscaped(std::string_view bytes, std::string* out) {
   while (true) {
     const size_t zero = bytes.find(kZero);
@@ -49,6 +55,7 @@ void AppendUnescaped(std::string_view escaped, std::string* out) {
     const size_t zero = escaped.find(kZero);
     if (zero == std::string_view::npos) break;
     out->append(escaped.substr(0, zero + 1));
+    // Behind each 00 stands its FF, or the part would have ended there.
     escaped.remove_prefix(zero + 2);
   }
   out->append(escaped);
@@ -83,6 +90,9 @@ void AppendQualifier(std::string_view qualifier, std::string* out) {
   AppendEnd(kEndOfComponent, out);
 }
 
+// Keys with this prefix go on behind its 00 01; a row or qualifier that only begins with the same
+// text goes on with 00 FF or with a byte above 00. Between these lies 00 02. Given the prefix of a
+// row's markers, 00 00, it is the end of the whole row, markers and cells.
 std::string EndOfPrefix(std::string_view prefix) {
   std::string end(prefix);
   end.back() = kBehindComponent;
@@ -93,9 +103,12 @@ std::string EndOfPrefix(std::string_view prefix) {
 std::string EndOfTable() { return std::string(kMaxRowBytes + 1, '\xff'); }
 
 void AppendCellNumber(uint64_t timestamp, CellKind kind, std::string* out) {
+  // Counted back from the end of time, so that newer versions have smaller numbers. An age is at
+  // least 1 and has 63 bits: the shift loses nothing, and a number with age 0 is written by nobody.
   const uint64_t age = kMaxTimestamp + 1 - timestamp;
   const uint64_t number = age << 1 | static_cast<uint64_t>(kind);
   char bytes[kCellNumberBytes];
+  // The most significant byte first: the order of bytes is the order of numbers.
   for (size_t i = 0; i < kCellNumberBytes; i++) {
     bytes[i] = static_cast<char>(number >> (8 * (kCellNumberBytes - 1 - i)));
   }
@@ -113,9 +126,13 @@ bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp) 
   return true;
 }
 
+// Every byte has to be accounted for, so that a key of something else, or a damaged one, is not
+// taken for a cell. Ends are looked for in front of the number alone, whose bytes may be anything.
 bool ParseCellKey(std::string_view key, size_t known_row_bytes, ParsedCellKey* parsed) {
   if (!ParseCellNumber(key, &parsed->kind, &parsed->timestamp)) return false;
   const std::string_view prefix = parsed->ColumnPrefix(key);
+  // Most keys are of the row of the key before; then the search for its end is saved. The two bytes
+  // of the end must still lie within the prefix.
   const bool is_known = known_row_bytes != 0 && known_row_bytes + 2 <= prefix.size();
   const size_t row_end = is_known ? known_row_bytes : FindEnd(prefix, 0);
   if (row_end == std::string_view::npos || row_end == 0) return false;
@@ -125,6 +142,7 @@ bool ParseCellKey(std::string_view key, size_t known_row_bytes, ParsedCellKey* p
   parsed->is_row_marker = end == kEndOfMarkedRow;
   if (parsed->is_row_marker) {
     parsed->qualifier = {};
+    // A marker of a row has no qualifier, and nothing but a marker ends its row like that.
     return prefix.size() == parsed->row_prefix_bytes && parsed->kind == CellKind::kMarker;
   }
   if (end != kEndOfComponent) return false;

@@ -1,3 +1,10 @@
+// Two ways to read a row of a family. FindNewestCell asks the store for the first entry of a
+// column, which decides in the common case, without an iterator. OpenRow makes a FamilyCursor,
+// which knows all rules.
+//
+// Both need the markers of the row as well. These have keys of their own in front of all columns,
+// where the bounds of one column do not reach; so they are read by a range of their own, in the
+// same view, or by an iterator of their own, of the same snapshot or under the row's latch.
 #include "engine/table/cell_reader.h"
 
 #include <algorithm>
@@ -17,9 +24,11 @@ absl::StatusOr<RowMarkers> LoadRowMarkers(const CellMoment& moment, const Family
   std::string prefix;
   AppendRowMarkerPrefix(row, &prefix);
   std::string end = prefix;
+  // From 00 00 to before 00 01: the row's markers without its cells.
   end.back() = '\1';
   const std::unique_ptr<Iterator> iterator = moment.NewIterator(family, prefix, end);
   RowMarkers markers;
+  // They come with descending timestamps, as RowMarkers::Add requires.
   for (iterator->Seek(prefix); iterator->Valid(); iterator->Next()) {
     CellKind kind = CellKind::kMarker;
     uint64_t timestamp = 0;
@@ -50,10 +59,13 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const CellMoment& momen
 
 }  // namespace
 
+// What is latched cannot change, so that iterators that are made one after the other agree without
+// a snapshot, which would keep compactions from dropping what it sees.
 absl::Status CellMoment::Fix() {
   if (snapshot != nullptr || is_latched) return absl::OkStatus();
   own_snapshot.emplace(*db);
   snapshot = own_snapshot->get();
+  // A read that is given null is one of its own moment, and the parts of this one would disagree.
   if (snapshot == nullptr) return absl::ResourceExhaustedError("no memory for a snapshot");
   return absl::OkStatus();
 }
@@ -70,6 +82,7 @@ std::unique_ptr<Iterator> CellMoment::NewIterator(const FamilyState& family, std
                             : db->NewIterator(read, family.column_family);
 }
 
+// O(columns x families). A family without columns in its query is read whole.
 absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
                                                   const TableReadOptions& options) {
   if (options.max_versions == 0) {
@@ -105,11 +118,13 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
     if (!column.qualifier || (!is_new && at->cells.columns.empty())) continue;
     AppendQualifier(*column.qualifier, &at->cells.columns.emplace_back());
   }
+  // Ascending, and each once: a cursor walks them beside the keys and does not go back.
   for (FamilyQuery& query : plan) {
     std::vector<std::string>& columns = query.cells.columns;
     if (!std::is_sorted(columns.begin(), columns.end())) std::sort(columns.begin(), columns.end());
     columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   }
+  // The order in which a RowResult has them, whatever order they were asked for in.
   std::sort(plan.begin(), plan.end(), [](const FamilyQuery& a, const FamilyQuery& b) {
     return a.family->name < b.family->name;
   });
@@ -132,6 +147,8 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& mome
   AppendQualifier(qualifier, &buffers->prefix);
   end_of(buffers->prefix, '\2', &buffers->end);
   KeyRange ranges[2];
+  // In the order of keys, the row's markers first. The store stops at the first range that has an
+  // entry: if that is a marker, a cursor has to tell what it hides.
   size_t num_ranges = 0;
   if (family.rules->has_row_markers()) {
     end_of(std::string_view(buffers->prefix).substr(0, row_bytes), '\0', &buffers->markers);
@@ -154,6 +171,9 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& mome
   if (answer == DBImpl::FirstAnswer::kUnknown) return PointAnswer::kUnknown;
   const std::string_view key = UserKey(buffers->first.key);
   CellKind kind = CellKind::kMarker;
+  // Anything but a plain version is for the cursor: markers, which hide by write numbers; a cell
+  // with a time to live of its own, which may count after its end; and what is malformed, which it
+  // reports.
   if (!key.starts_with(buffers->prefix) || !ParseCellNumber(key, &kind, timestamp) ||
       !ParseCellValue(buffers->first.value, cell) || kind != CellKind::kVersion ||
       cell->ttl_ms != 0) {
@@ -162,6 +182,7 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& mome
   // The family's first marker came after the question was put.
   if (num_ranges == 1 && family.rules->has_row_markers()) [[unlikely]]
     return PointAnswer::kUnknown;
+  // Rules that do not go by age alone keep the newest version of a column in any case.
   const uint64_t age_ms = family.rules->Load().certain_age_ms;
   const bool is_gone = age_ms != 0 && moment.now_ms > LastMoment(*timestamp, age_ms);
   return is_gone ? PointAnswer::kAbsent : PointAnswer::kFound;
@@ -177,6 +198,8 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
   if (query.is_raw) [[unlikely]]
     return OpenRawRow(moment, family, row, std::move(query));
   AppendCellPrefix(row, &lower);
+  // A single column has bounds of its own, so that a filter that knows columns (ROWCOL) can rule it
+  // out. Of several, the bounds are those of the row's cells, from the first of them on.
   const bool is_column = query.columns.size() == 1;
   if (is_column) lower.append(query.columns.front());
   const std::string upper = EndOfPrefix(lower);
@@ -192,6 +215,7 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
   auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), family.rules->Load(),
                                                moment.now_ms, std::move(query), std::move(garbage));
   if (has_row_markers) {
+    // Their keys lie below `lower`, where the cursor's iterator does not come.
     WINNOW_ASSIGN_OR_RETURN(RowMarkers markers, LoadRowMarkers(moment, family, row));
     std::string escaped;
     AppendEscaped(row, &escaped);

@@ -9,11 +9,15 @@ namespace winnow {
 // others do. The same is so of one that was there when rules became stricter.
 CompactionFilter::Decision ExpiredCells::Filter(const Entry& entry,
                                                 std::string* /*new_value*/) const {
+  // Rules and flags are stored before the clock is: who sees it sees them. They are loaded for each
+  // entry, since they may change while a compaction runs.
   const WriteClock* const clock = clock_.load(std::memory_order_acquire);
   if (clock == nullptr) return Decision::kKeep;
   const FamilyRules& rules = rules_.Load();
   const bool may_expire = rules.certain_age_ms != 0 || rules_.has_cell_ttls();
   if (!may_expire || rules.keeps_some_aged) return Decision::kKeep;
+  // Markers stay, since what they hide may lie in files that are not compacted here;
+  // CleanLatchedRow removes them. What cannot be parsed stays too, for readers to report.
   CellKind kind = CellKind::kMarker;
   uint64_t timestamp = 0;
   CellValue cell;
@@ -21,11 +25,15 @@ CompactionFilter::Decision ExpiredCells::Filter(const Entry& entry,
       kind != CellKind::kVersion) {
     return Decision::kKeep;
   }
+  // Not the present: after a crash the clock may go on from an earlier time, at which the cell has
+  // not expired.
   const uint64_t now = clock->DurableNow();
   const uint64_t age_ms = rules.certain_age_ms;
   if (age_ms != 0 && now > LastMoment(timestamp, age_ms)) return Decision::kRemove;
   if (cell.ttl_ms == 0) return Decision::kKeep;
   const uint64_t last_moment = LastMoment(timestamp, cell.ttl_ms);
+  // It was there when rules became stricter, and readers need it to tell what it superseded then
+  // (FamilyCursor::JudgeVersion).
   const bool supersedes = rules.tightened_ms != 0 && last_moment >= rules.tightened_ms;
   return now > last_moment && !supersedes ? Decision::kRemove : Decision::kKeep;
 }

@@ -1,3 +1,11 @@
+// The order of keys lets one pass forward decide. In a row its markers come first; in a column
+// markers and versions come newest first, a marker before the version of its timestamp. So when a
+// version is met, all markers that reach it, and all versions that may supersede it, have been
+// passed.
+//
+// What has been passed of the row is in row_markers_; of the column, in newest_marker_,
+// num_counted_, num_live_, num_shown_ and last_moments_, which EnterColumn resets. row_ and
+// column_prefix_ say which row and column that is.
 #include "engine/table/family_cursor.h"
 
 #include <algorithm>
@@ -13,6 +21,7 @@ namespace {
 
 // Steps over versions of a column that are not shown, before a seek passes the others; and over
 // the keys of a row.
+// A step moves one child of the merge, a seek moves all of them.
 constexpr int kStepsBeforeColumnSeek = 4;
 constexpr int kStepsBeforeRowSeek = 16;
 
@@ -42,6 +51,7 @@ void FamilyCursor::Seek(std::string_view key) {
   column_prefix_.clear();
   wanted_ = 0;
   wanted_range_ = 0;
+  // Row and markers stay: UseRowMarkers may have given them for the row that is sought.
   iterator_->Seek(key);
   FindVisible();
 }
@@ -52,6 +62,8 @@ void FamilyCursor::UseRowMarkers(std::string_view row, RowMarkers markers) {
   row_markers_ = std::move(markers);
 }
 
+// Looks at one key alone, which may be a marker or hidden: what the row shows is for SeekRow to
+// find.
 bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
   valid_ = false;
   row_.clear();
@@ -67,6 +79,8 @@ bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
   return true;
 }
 
+// From the row's markers on, so that they are met before the cells that they hide. The iterator
+// goes beyond the row, and ends_with_row_ makes the walk stop behind it.
 void FamilyCursor::SeekRow(std::string_view row) {
   row_.assign(row);
   row_number_++;
@@ -94,6 +108,7 @@ void FamilyCursor::NextColumn() {
 
 void FamilyCursor::NextRow() {
   int step = 0;
+  // Most rows are narrow, and the next one is a few steps away.
   while (iterator_->Valid() && IsInRow(iterator_->key())) {
     if (step++ < kStepsBeforeRowSeek) {
       iterator_->Next();
@@ -120,6 +135,9 @@ void FamilyCursor::Fail(std::string_view what) {
                                              absl::CHexEscape(ToAbsl(key.substr(0, 64))), "'"));
 }
 
+// To the first version that is shown, from where the iterator stands. Each turn of the loop moves
+// the iterator or ends it: EnterColumn gives false only when it has moved on, left the row or
+// failed.
 void FamilyCursor::FindVisible() {
   valid_ = false;
   if (query_.is_raw) [[unlikely]]
@@ -167,6 +185,7 @@ void FamilyCursor::FindRaw() {
     if (!ParseCellValue(iterator_->value(), &cell_)) return Fail("value");
     timestamp_ = parsed.timestamp;
     if (timestamp_ < query_.min_timestamp || timestamp_ >= query_.end_timestamp) continue;
+    // Markers are shown whatever their number, and versions are counted by column.
     const bool is_version = parsed.kind == CellKind::kVersion;
     if (is_version && num_shown_++ >= query_.max_versions) continue;
     type_ = parsed.is_row_marker ? CellType::kDeleteFamily
@@ -180,6 +199,8 @@ void FamilyCursor::FindRaw() {
 // The markers of a row come before its columns, so that they are known when those are met; and
 // behind a column comes no key of its row but those of others.
 bool FamilyCursor::EnterColumn(std::string_view key, size_t common) {
+  // Keys of one row have the row and its end in common with the column before, so that the
+  // comparison of FindVisible tells this too.
   const bool is_in_row = column_prefix_.empty() ? IsInRow(key) : common >= row_prefix_bytes_;
   ParsedCellKey parsed;
   if (!ParseCellKey(key, is_in_row ? row_.size() : 0, &parsed)) {
@@ -203,6 +224,7 @@ bool FamilyCursor::EnterColumn(std::string_view key, size_t common) {
       return false;
     }
     row_markers_.Add(parsed.timestamp, marker.write_number);
+    // No reader needs the marker once what it hides is gone, and all of that is reported as well.
     if (garbage_) garbage_(key, CellKind::kMarker);
     iterator_->Next();
     return false;
@@ -224,6 +246,8 @@ bool FamilyCursor::EnterColumn(std::string_view key, size_t common) {
 
 // True if `column`, at which the iterator stands, is one of those that are asked for. Otherwise to
 // the next of them, or behind the row.
+// wanted_ only grows within a row, since keys and columns both ascend: a row costs O(columns asked
+// for) comparisons besides its keys.
 bool FamilyCursor::SeekWantedColumn(std::string_view column) {
   for (; wanted_ < query_.columns.size(); wanted_++) {
     const int order = query_.columns[wanted_].compare(column);
@@ -262,6 +286,8 @@ void FamilyCursor::SeekInRow(std::string_view column) {
   iterator_->Seek(seek_key_);
 }
 
+// 00 02 lies behind the ends of a row's markers (00 00) and cells (00 01), and before every
+// other row that begins with the same bytes.
 void FamilyCursor::SeekBehindRow() {
   seek_key_.assign(row_).append(kBehindRow);
   iterator_->Seek(seek_key_);
@@ -274,10 +300,13 @@ FamilyCursor::Verdict FamilyCursor::Judge(std::string_view key) {
     return Verdict::kPass;
   }
   if (kind == CellKind::kVersion) return JudgeVersion(key);
+  // It reaches all that follows in the column, whose timestamps are not greater.
   newest_marker_ = std::max(newest_marker_, cell_.write_number);
   return PassGarbage(key, kind, Verdict::kPass);
 }
 
+// With a sink every key has to be met: the rest of a column that is done is garbage, too, and a
+// seek would pass it by in silence.
 FamilyCursor::Verdict FamilyCursor::PassGarbage(std::string_view key, CellKind kind,
                                                 Verdict verdict) {
   if (!garbage_) return verdict;
@@ -289,6 +318,8 @@ FamilyCursor::Verdict FamilyCursor::PassGarbage(std::string_view key, CellKind k
 // is asked for, which must not see what rules have let go.
 FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
   const uint64_t newest_marker = std::max(newest_marker_, row_markers_.NewestReaching(timestamp_));
+  // By write number and not by timestamp: what was written after a delete is there, however old it
+  // says that it is.
   if (cell_.write_number < newest_marker) {
     return PassGarbage(key, CellKind::kVersion, Verdict::kPass);
   }
@@ -297,6 +328,8 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
     if (now_ms_ > last_moment) {
       // Stricter rules found it there, and let go what it superseded by them.
       if (rules_.tightened_ms != 0 && last_moment >= rules_.tightened_ms) num_counted_++;
+      // It was one of the newest as long as it lived, and may have been kept in the place of an
+      // older one (IsLetGoBy).
       if (rules_.keeps_some_aged) last_moments_.push_back(last_moment);
       return PassGarbage(key, CellKind::kVersion, Verdict::kPass);
     }
@@ -304,9 +337,12 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
   // Of versions that are older still, rules let go all as well.
   if (num_counted_ >= rules_.max_versions || (!rules_.aged.empty() && IsLetGoByAge()))
     return PassGarbage(key, CellKind::kVersion, Verdict::kColumnIsDone);
+  // Counted before it is asked whether it is shown: what a version supersedes is gone, whatever
+  // times or number of versions a read is of.
   num_counted_++;
   num_live_++;
   if (timestamp_ >= query_.end_timestamp) return Verdict::kPass;
+  // Those that follow in the column are older still.
   if (timestamp_ < query_.min_timestamp || num_shown_ == query_.max_versions) {
     return Verdict::kColumnIsDone;
   }
@@ -324,6 +360,8 @@ bool FamilyCursor::IsLetGoByAge() const {
 bool FamilyCursor::IsLetGoBy(const GarbageRule::Limit& aged) const {
   const uint64_t last_moment = LastMoment(timestamp_, aged.age_ms);
   if (now_ms_ <= last_moment) return false;
+  // When this version came under the limit: when it became too old, or when rules were last made
+  // stricter. The sum does not overflow: the present is greater than last_moment.
   const uint64_t judged = std::max(last_moment + 1, rules_.tightened_ms);
   const auto num_newer_then = num_live_ + static_cast<uint64_t>(std::count_if(
                                               last_moments_.begin(), last_moments_.end(),
@@ -331,6 +369,7 @@ bool FamilyCursor::IsLetGoBy(const GarbageRule::Limit& aged) const {
   return num_newer_then >= aged.versions;
 }
 
+// Columns of many versions are passed by a seek, at a cost that does not grow with them.
 void FamilyCursor::SkipColumn() {
   for (int step = 0; step < kStepsBeforeColumnSeek; step++) {
     iterator_->Next();

@@ -11,6 +11,8 @@ namespace winnow {
 namespace {
 
 // Whether its answers depend on the cells that it was asked about before.
+// Those of filters of single cells and columns do not. PageFilter counts rows, but only rows of
+// which something is shown, and bounds do not change which rows those are.
 bool RemembersCells(const FilterNode& node) {
   switch (node.kind) {
     case FilterKind::kFirstKeyOnly:
@@ -31,6 +33,8 @@ bool RemembersCells(const FilterNode& node) {
 ByteRanges RangesOf(const Comparison& comparison) {
   const std::string& bytes = comparison.bytes;
   if (comparison.kind == Comparison::Kind::kBinaryPrefix) {
+    // Only as many bytes are compared as the prefix has, so that all strings that begin with it are
+    // equal. Lesser strings stand before them, greater ones behind.
     const ByteRanges equal = ByteRanges::WithPrefix(bytes);
     const std::string behind = BehindPrefix(bytes);
     const ByteRanges greater = behind.empty() ? ByteRanges::None() : ByteRanges::From(behind, true);
@@ -50,6 +54,7 @@ ByteRanges RangesOf(const Comparison& comparison) {
         return greater;
     }
   }
+  // Strings that contain a text or match a pattern may stand anywhere in the order.
   if (comparison.kind != Comparison::Kind::kBinary) return ByteRanges::All();
   switch (comparison.op) {
     case CompareOperator::kLess:
@@ -78,6 +83,7 @@ ByteRanges Between(const FilterNode& node, size_t index) {
 }
 
 // Up to the first byte that may be any.
+// Without a '1' in the mask that is the whole row, which longer rows may begin with.
 ByteRanges FuzzyRanges(const FilterNode& node) {
   ByteRanges ranges = ByteRanges::None();
   for (size_t i = 0; i < node.strings.size(); i += 2) {
@@ -96,6 +102,8 @@ ByteRanges Combined(const FilterNode& node, Ranges ranges_of, Remembers remember
       continue;
     }
     ranges = ranges.Intersection(ranges_of(*child));
+    // Its own bounds hold, since nobody behind it sees what it refuses. Those of the filters behind
+    // it do not: it has to see what they would refuse.
     if (remembers(*child)) break;
   }
   return ranges;
@@ -121,11 +129,13 @@ ByteRanges RowsOf(const FilterNode& node) {
       }
       return ranges;
     }
+    // It shows nothing of a row that its filter refuses as a whole.
     case FilterKind::kSkip:
       return RowsOf(*node.children.front());
     case FilterKind::kAnd:
     case FilterKind::kOr:
       return Combined(node, RowsOf, MayEndReads);
+    // WHILE is one of these: it has to meet the first row that it refuses.
     default:
       return ByteRanges::All();
   }
@@ -146,10 +156,12 @@ ByteRanges ColumnsOf(const FilterNode& node) {
     case FilterKind::kQualifier:
       return RangesOf(*node.comparison);
     case FilterKind::kColumnValue:
+      // In every family: a cell of another family with this qualifier is asked about and refused.
       return ByteRanges::Of(node.strings[1]);
     case FilterKind::kAnd:
     case FilterKind::kOr:
       return Combined(node, ColumnsOf, RemembersCells);
+    // SKIP and WHILE are among these: they act on cells that are refused, and must see them.
     default:
       return ByteRanges::All();
   }
@@ -168,6 +180,8 @@ bool DecidesRows(const FilterNode& node) {
   }
 }
 
+// InclusiveStopFilter and PageFilter end reads as well, but by the order of rows and by rows that
+// are shown, not by what bounds would keep from them.
 bool MayEndReads(const FilterNode& node) {
   return node.kind == FilterKind::kWhile ||
          std::any_of(node.children.begin(), node.children.end(),

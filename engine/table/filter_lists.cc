@@ -10,6 +10,8 @@ namespace winnow {
 
 namespace {
 
+// Such a filter must be asked last about the end of a row: a row that another refuses there takes
+// no place on the page.
 bool CountsRows(const FilterNode& node) {
   return node.kind == FilterKind::kPage ||
          std::any_of(node.children.begin(), node.children.end(),
@@ -24,11 +26,14 @@ class AndState final : public FilterState {
       ends_last_.push_back(CountsRows(*child));
     }
   }
+  // The first that refuses decides. Those behind it must not see the row: a WHILE among them would
+  // end the read by it.
   bool BeginRow(std::string_view row) override {
     return std::all_of(states_.begin(), states_.end(),
                        [&](const auto& state) { return state->BeginRow(row); });
   }
   Shown Show(const FilterCell& cell) override {
+    // One filter that takes values away does so for all of them: the greatest counts (Shown).
     Shown shown = Shown::kWhole;
     for (const auto& state : states_) {
       const Shown next = state->Show(cell);
@@ -51,6 +56,7 @@ class AndState final : public FilterState {
                        [&](const auto& state) { return state->RetainsCell(cell); });
   }
   bool IsRowDone() const override {
+    // A row that one of them is done with has nothing left to show, whatever the others say.
     return std::any_of(states_.begin(), states_.end(),
                        [](const auto& state) { return state->IsRowDone(); });
   }
@@ -74,8 +80,10 @@ class OrState final : public FilterState {
     }
   }
   bool BeginRow(std::string_view row) override {
+    // All of them are asked, whatever the others say: each has its own count of rows and cells.
     bool is_any = false;
     for (Choice& choice : choices_) {
+      // One that is done is left out, and the others go on.
       choice.has_row = !choice.state->IsDone() && choice.state->BeginRow(row);
       choice.shown.clear();
       choice.shows_any = false;
@@ -92,6 +100,7 @@ class OrState final : public FilterState {
       if (next == Shown::kNo) continue;
       shown = shown == Shown::kNo ? next : std::min(shown, next);
       choice.shows_any = true;
+      // Costs a bit for each cell of the row and each filter.
       if (decides_late_) choice.NoteShown(cell.number);
     }
     return shown;
@@ -99,18 +108,22 @@ class OrState final : public FilterState {
   bool EndRow() override {
     bool is_kept = false;
     for (Choice& choice : choices_) {
+      // One that has shown nothing is not asked, as in RowFilter::EndRow: a PageFilter does not
+      // count it.
       choice.keeps_row = choice.has_row && choice.shows_any && choice.state->EndRow();
       is_kept = is_kept || choice.keeps_row;
     }
     return is_kept;
   }
   bool RetainsCell(const FilterCell& cell) const override {
+    // A cell stays if one of those that have shown it keeps the row and the cell.
     return !decides_late_ ||
            std::any_of(choices_.begin(), choices_.end(), [&](const Choice& choice) {
              return choice.keeps_row && choice.HasShown(cell.number) &&
                     choice.state->RetainsCell(cell);
            });
   }
+  // One that still wants cells of the row keeps it open for all.
   bool IsRowDone() const override {
     return std::all_of(choices_.begin(), choices_.end(), [](const Choice& choice) {
       return !choice.has_row || choice.state->IsRowDone() || choice.state->IsDone();
@@ -140,6 +153,8 @@ class OrState final : public FilterState {
   std::vector<Choice> choices_;
 };
 
+// One cell that is refused refuses the row, which is known at its end. The inner filter's IsRowDone
+// is not handed on: the cells that would be left out count.
 class SkipState final : public FilterState {
  public:
   SkipState(const FilterNode& node, bool is_reverse)
@@ -162,6 +177,8 @@ class SkipState final : public FilterState {
   bool has_refused_ = false;
 };
 
+// is_done_ outlives the row, unlike what other filters remember: the first refusal, of a row at its
+// beginning or its end or of a cell, ends the read.
 class WhileState final : public FilterState {
  public:
   WhileState(const FilterNode& node, bool is_reverse)
@@ -200,6 +217,7 @@ std::unique_ptr<FilterState> NewFilterListState(const FilterNode& node, bool is_
     case FilterKind::kSkip:
       return std::make_unique<SkipState>(node, is_reverse);
     default:
+      // kWhile, the only kind that is left.
       return std::make_unique<WhileState>(node, is_reverse);
   }
 }

@@ -13,6 +13,7 @@ bool ContainsIgnoringCase(std::string_view text, std::string_view wanted) {
     return absl::ascii_tolower(static_cast<unsigned char>(a)) ==
            absl::ascii_tolower(static_cast<unsigned char>(b));
   };
+  // An empty text contains the empty text, for which std::search gives the end. O(text x wanted).
   return std::search(text.begin(), text.end(), wanted.begin(), wanted.end(), is_same) !=
              text.end() ||
          wanted.empty();
@@ -42,8 +43,10 @@ bool Comparison::Holds(std::string_view value) const {
   switch (kind) {
     case Kind::kBinary:
       return Stands(value.compare(bytes), op);
+    // A value that is shorter than the prefix is compared as it is, and is never equal to it.
     case Kind::kBinaryPrefix:
       return Stands(value.substr(0, bytes.size()).compare(bytes), op);
+    // These two define no order: Parse admits = and != alone.
     case Kind::kSubstring:
       return ContainsIgnoringCase(value, bytes) == (op == CompareOperator::kEqual);
     case Kind::kRegularExpression:
@@ -54,11 +57,13 @@ bool Comparison::Holds(std::string_view value) const {
 
 namespace {
 
+// Children are shared with the filters that were given: trees are immutable.
 TableFilter Combine(FilterKind kind, const std::vector<TableFilter>& filters) {
   if (filters.size() == 1) return filters.front();
   FilterNode node{.kind = kind};
   for (const TableFilter& filter : filters) {
     std::shared_ptr<const FilterNode> child = TableFilterAccess::shared(filter);
+    // An unset filter is a member like any other: an OR with it shows everything.
     if (child == nullptr) child = std::make_shared<const FilterNode>();
     node.children.push_back(std::move(child));
   }
@@ -83,6 +88,7 @@ absl::StatusOr<TableFilter> TableFilter::FuzzyRows(const std::vector<FuzzyRow>& 
     if (row.row.size() != row.mask.size()) {
       return absl::InvalidArgumentError("FuzzyRowFilter: a mask is as long as its row");
     }
+    // HBase's masks have the bytes 0 and 1, the text has digits. Digits are kept, for ToString.
     std::string mask = row.mask;
     for (char& byte : mask) byte = byte == '0' || byte == '\0' ? '0' : '1';
     node.strings.push_back(row.row);
@@ -94,6 +100,7 @@ absl::StatusOr<TableFilter> TableFilter::FuzzyRows(const std::vector<FuzzyRow>& 
 absl::StatusOr<TableFilter> TableFilter::RowRanges(const std::vector<RowRange>& ranges) {
   if (ranges.empty()) return absl::InvalidArgumentError("MultiRowRangeFilter takes a range");
   FilterNode node{.kind = FilterKind::kMultiRowRange};
+  // In the order of the text's arguments, so that a bound and its flag have the same index.
   for (const RowRange& range : ranges) {
     node.strings.push_back(range.start);
     node.flags.push_back(range.includes_start);

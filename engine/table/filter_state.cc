@@ -17,6 +17,8 @@ Shown WholeIf(bool is_shown) { return is_shown ? Shown::kWhole : Shown::kNo; }
 
 // --- Of rows ---
 
+// Decides by the row's bytes alone. The ranges are those that bound the read; rows outside them
+// still come up, for example where an OR reads them for another filter.
 class RowState final : public FilterState {
  public:
   explicit RowState(const FilterNode& node) : node_(node), rows_(RowsOf(node)) {}
@@ -27,6 +29,7 @@ class RowState final : public FilterState {
       case FilterKind::kFuzzyRow:
         return IsFuzzyMatch(row);
       default: {  // by range
+        // O(log n) for n ranges, of which a filter may have thousands.
         const ByteRanges::Range* const range = rows_.FirstEndingBehind(row);
         return range != nullptr && range->Has(row);
       }
@@ -34,6 +37,7 @@ class RowState final : public FilterState {
   }
 
  private:
+  // Behind the bytes that the mask covers a row may go on with anything.
   bool IsFuzzyMatch(std::string_view row) const {
     for (size_t i = 0; i < node_.strings.size(); i += 2) {
       const std::string& wanted = node_.strings[i];
@@ -56,6 +60,7 @@ class InclusiveStopState final : public FilterState {
   InclusiveStopState(const FilterNode& node, bool is_reverse)
       : stop_(node.strings.front()), is_reverse_(is_reverse) {}
   bool BeginRow(std::string_view row) override {
+    // Rows come in order: behind the first that is beyond the stop there is none to show.
     is_done_ = is_reverse_ ? row < stop_ : row > stop_;
     return !is_done_;
   }
@@ -67,6 +72,7 @@ class InclusiveStopState final : public FilterState {
   bool is_done_ = false;
 };
 
+// Only rows that have something to show come to EndRow, so that others take no place on the page.
 class PageState final : public FilterState {
  public:
   explicit PageState(const FilterNode& node) : left_(node.numbers.front()) {}
@@ -84,6 +90,7 @@ class PageState final : public FilterState {
 
 // --- Of cells ---
 
+// Decides by the cell alone and remembers nothing.
 class CellState final : public FilterState {
  public:
   explicit CellState(const FilterNode& node) : node_(node) {}
@@ -102,6 +109,7 @@ class CellState final : public FilterState {
         return cell.family == node_.strings[0] && cell.qualifier == node_.strings[1] &&
                node_.comparison->Holds(cell.value);
       case FilterKind::kTimestamps:
+        // Parse has put them in order.
         return std::binary_search(node_.numbers.begin(), node_.numbers.end(), cell.timestamp);
       default:
         return true;
@@ -111,6 +119,8 @@ class CellState final : public FilterState {
   const FilterNode& node_;
 };
 
+// The ranges are those that bound the read; columns outside them still come up, for example in an
+// OR.
 class ColumnState final : public FilterState {
  public:
   explicit ColumnState(const FilterNode& node) : columns_(ColumnsOf(node)) {}
@@ -123,6 +133,8 @@ class ColumnState final : public FilterState {
   const ByteRanges columns_;
 };
 
+// The value is left out of the result (RowResultBuilder::Add); filters behind this one still see
+// it.
 class KeyOnlyState final : public FilterState {
  public:
   explicit KeyOnlyState(const FilterNode& node)
@@ -143,13 +155,16 @@ class ColumnCountState final : public FilterState {
     return true;
   }
   Shown Show(const FilterCell& cell) override {
+    // The cells of a column come one after the other: the one before tells whether it goes on.
     const bool is_new = num_columns_ == 0 || cell.qualifier != qualifier_ || cell.family != family_;
     if (!is_new) return Shown::kNo;
     family_.assign(cell.family);
     qualifier_.assign(cell.qualifier);
     num_columns_++;
+    // Columns in front of the offset are counted and not shown.
     return WholeIf(num_columns_ > offset_ && num_columns_ - offset_ <= limit_);
   }
+  // Spares the rest of a wide row, where nothing else has to see it (RowFilter::IsRowDone).
   bool IsRowDone() const override {
     return num_columns_ > offset_ && num_columns_ - offset_ >= limit_;
   }
@@ -164,6 +179,8 @@ class ColumnCountState final : public FilterState {
 
 // --- Of rows by their cells ---
 
+// The column may come last in its row: cells are shown for the time being, and the end of the row
+// tells whether they stay. Parse has filled in the flags that the text left out.
 class SingleColumnValueState final : public FilterState {
  public:
   explicit SingleColumnValueState(const FilterNode& node)
@@ -174,6 +191,7 @@ class SingleColumnValueState final : public FilterState {
     return true;
   }
   Shown Show(const FilterCell& cell) override {
+    // The newest version comes first.
     const bool counts = IsColumn(cell) && !(is_found_ && latest_alone_);
     if (!counts) return Shown::kWhole;
     is_found_ = true;
@@ -197,6 +215,9 @@ class SingleColumnValueState final : public FilterState {
   bool holds_ = false;
 };
 
+// The column may come behind the cells that depend on it. So all are shown at first, its timestamps
+// are gathered, and what has another is taken back at the end. Memory: the column's versions in one
+// row.
 class DependentColumnState final : public FilterState {
  public:
   explicit DependentColumnState(const FilterNode& node) : node_(node) {}
@@ -208,6 +229,7 @@ class DependentColumnState final : public FilterState {
     if (cell.qualifier != node_.strings[1] || cell.family != node_.strings[0]) {
       return Shown::kWhole;
     }
+    // Its timestamp does not count either.
     if (node_.comparison && !node_.comparison->Holds(cell.value)) return Shown::kNo;
     timestamps_.insert(cell.timestamp);
     return WholeIf(!node_.flags.front());
@@ -243,6 +265,7 @@ std::unique_ptr<FilterState> NewFilterState(const FilterNode& node, bool is_reve
     case FilterKind::kColumnCountGet:
       return std::make_unique<ColumnCountState>(0, node.numbers[0]);
     case FilterKind::kColumnPagination:
+      // The text gives the limit first, then the offset.
       return std::make_unique<ColumnCountState>(node.numbers[1], node.numbers[0]);
     case FilterKind::kColumnPrefix:
     case FilterKind::kMultipleColumnPrefix:

@@ -1,4 +1,13 @@
 // TableFilter::Parse and ToString.
+//
+//   alternatives = conjunction { "OR" conjunction }
+//   conjunction  = operand { "AND" operand }
+//   operand      = ( "SKIP" | "WHILE" ) operand | "(" alternatives ")" | filter
+//   filter       = name "(" [ argument { "," argument } ] ")"
+//
+// Parse goes down this grammar, a function for each line. Each leaves at_ behind what it has taken,
+// so that an error can say where it is. What arguments a filter has is in one table, by which
+// ToString writes them as well.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -20,7 +29,9 @@ namespace winnow {
 
 namespace {
 
+// Bounds the size of the tree as well: each node takes some bytes of text.
 constexpr size_t kMaxTextBytes = size_t{64} << 10;
+// Each level takes a few frames of the stack here, and again wherever the tree is walked.
 constexpr int kMaxDepth = 100;
 
 // What the arguments of a filter are, a letter for each: s bytes, n a number, b a boolean, o an
@@ -56,6 +67,7 @@ constexpr FilterName kFilterNames[] = {
     {"MultiRowRangeFilter", FilterKind::kMultiRowRange, "sbsb*"},
 };
 
+// Tried in this order: of signs that begin alike the longer comes first.
 constexpr std::pair<std::string_view, CompareOperator> kOperators[] = {
     {"<=", CompareOperator::kLessOrEqual}, {">=", CompareOperator::kGreaterOrEqual},
     {"!=", CompareOperator::kNotEqual},    {"<", CompareOperator::kLess},
@@ -127,6 +139,7 @@ class FilterParser {
     return true;
   }
 
+  // Takes a member of a list: whatever binds stronger than the list's word.
   using Operand = absl::StatusOr<FilterNode> (FilterParser::*)(int depth);
 
   absl::StatusOr<FilterNode> TakeAlternatives(int depth) {
@@ -135,9 +148,11 @@ class FilterParser {
   absl::StatusOr<FilterNode> TakeConjunction(int depth) {
     return TakeList(FilterKind::kAnd, "AND", &FilterParser::TakeOperand, depth);
   }
+  // A list of one member is that member: no node is made for it.
   absl::StatusOr<FilterNode> TakeList(FilterKind kind, std::string_view word, Operand operand,
                                       int depth) {
     WINNOW_ASSIGN_OR_RETURN(FilterNode first, (this->*operand)(depth));
+    // The word is not taken: it may be one that a caller waits for.
     if (NextWord() != word) return first;
     FilterNode list{.kind = kind};
     list.children.push_back(std::make_shared<const FilterNode>(std::move(first)));
@@ -149,6 +164,7 @@ class FilterParser {
   }
 
   absl::StatusOr<FilterNode> TakeOperand(int depth) {
+    // SKIP and WHILE in a row count as parentheses do.
     if (depth > kMaxDepth) return Wrong("filters are nested too deep");
     const bool skips = TakeWord("SKIP");
     if (skips || TakeWord("WHILE")) {
@@ -175,6 +191,8 @@ class FilterParser {
     return Wrong(absl::StrCat("there is no filter '", ToAbsl(word), "'"));
   }
 
+  // Goes through the letters of the table beside the text. Arguments that repeat come in whole
+  // groups: a ',' behind one begins another.
   absl::StatusOr<FilterNode> TakeArguments(const FilterName& filter) {
     const size_t begin = at_;
     FilterNode node{.kind = filter.kind};
@@ -191,6 +209,7 @@ class FilterParser {
         }
         SkipSpace();
         const bool ends = text_.substr(at_).starts_with(")");
+        // A comparator is never left out alone: its operator stands in front of it.
         if (ends && is_optional && argument != 'c') break;
         if (ends) return Wrong(absl::StrCat(ToAbsl(filter.name), " takes more arguments"));
         if (!is_first && !Take(",")) return Wrong("',' or ')' is expected");
@@ -200,6 +219,7 @@ class FilterParser {
       SkipSpace();
     } while (repeats && text_.substr(at_).starts_with(","));
     if (!Take(")")) return Wrong(absl::StrCat(ToAbsl(filter.name), ": ')' is expected"));
+    // What is wrong lies between several arguments: the error names where the first of them stands.
     if (absl::Status status = CheckNode(node); !status.ok()) {
       return WrongAt(begin, ToStd(status.message()));
     }
@@ -229,6 +249,7 @@ class FilterParser {
       case 'o':
         for (const auto& [name, op] : kOperators) {
           if (!Take(name)) continue;
+          // The comparator, which follows, fills in the rest.
           node->comparison.emplace().op = op;
           return absl::OkStatus();
         }
@@ -242,6 +263,7 @@ class FilterParser {
     SkipSpace();
     const size_t begin = at_;
     WINNOW_ASSIGN_OR_RETURN(const std::string text, TakeQuoted());
+    // The first one ends the kind; the bytes behind it may hold others.
     const size_t colon = text.find(':');
     const std::string_view name = std::string_view(text).substr(0, colon);
     for (const ComparatorName& comparator : kComparators) {
@@ -256,9 +278,11 @@ class FilterParser {
                    "'regexstring:' or 'regexstringnocase:'");
   }
 
+  // A regular expression is compiled once, here; the node is immutable, and all reads share it.
   static absl::Status FinishComparison(size_t begin, Comparison* comparison) {
     const bool is_search = comparison->kind == Comparison::Kind::kSubstring ||
                            comparison->kind == Comparison::Kind::kRegularExpression;
+    // A text is contained or it is not: there is no order.
     if (is_search && comparison->op != CompareOperator::kEqual &&
         comparison->op != CompareOperator::kNotEqual) {
       return WrongAt(begin, "substring and regexstring compare by = and != alone");
@@ -270,6 +294,7 @@ class FilterParser {
     return absl::OkStatus();
   }
 
+  // Any bytes may stand in quotes, zeros and line feeds among them.
   absl::StatusOr<std::string> TakeQuoted() {
     if (!Take("'")) return Wrong("bytes in single quotes are expected");
     std::string bytes;
@@ -284,6 +309,7 @@ class FilterParser {
     }
   }
 
+  // A sign is no part of a word, and what does not fit into 64 bits is refused.
   absl::StatusOr<uint64_t> TakeNumber() {
     const std::string_view word = NextWord();
     uint64_t number = 0;
@@ -306,6 +332,7 @@ class FilterParser {
   }
 
   // With what was left out, and timestamps in order.
+  // Whoever uses the node takes its flags by index, without asking whether they were given.
   static FilterNode Completed(FilterNode node) {
     switch (node.kind) {
       case FilterKind::kKeyOnly:
@@ -319,6 +346,7 @@ class FilterParser {
       case FilterKind::kDependentColumn:
         if (node.flags.empty()) node.flags = {false};
         break;
+      // For the binary search in CellState.
       case FilterKind::kTimestamps:
         std::sort(node.numbers.begin(), node.numbers.end());
         break;
@@ -344,6 +372,8 @@ std::string TextOf(const Comparison& comparison) {
   return "";
 }
 
+// Follows the letters of the table, as TakeArguments does. '?' and '*' are no arguments, and 'o'
+// writes the comparator as well.
 std::string TextOfArguments(const FilterNode& node, std::string_view wanted) {
   std::vector<std::string> arguments;
   auto string = node.strings.begin();
@@ -355,6 +385,7 @@ std::string TextOfArguments(const FilterNode& node, std::string_view wanted) {
     if (argument == 'b') arguments.push_back(*flag++ ? "true" : "false");
     if (argument == 'o' && node.comparison) arguments.push_back(TextOf(*node.comparison));
   };
+  // As many groups as there are arguments to write.
   do {
     for (const char argument : wanted) add(argument);
   } while (wanted.ends_with('*') && (string != node.strings.end() || number != node.numbers.end()));
@@ -362,6 +393,7 @@ std::string TextOfArguments(const FilterNode& node, std::string_view wanted) {
 }
 
 std::string TextOf(const FilterNode& node) {
+  // A list in a list, or behind SKIP or WHILE, would be read otherwise without parentheses.
   const auto inner = [&](const FilterNode& child) {
     const bool is_list = child.kind == FilterKind::kAnd || child.kind == FilterKind::kOr;
     return is_list ? absl::StrCat("(", TextOf(child), ")") : TextOf(child);
@@ -379,6 +411,7 @@ std::string TextOf(const FilterNode& node) {
     case FilterKind::kWhile:
       return absl::StrCat("WHILE ", inner(*node.children.front()));
     case FilterKind::kEverything:
+      // The text has no name for it; every row begins with no bytes at all.
       return "PrefixFilter('')";
     default:
       break;

@@ -1,3 +1,8 @@
+// A rule is a staircase of limits with ascending ages and descending numbers of versions. A version
+// goes if for one of them it is too old and has enough newer versions. "or" of two rules is the
+// union of their limits. "and" pairs each limit of one with each of the other and takes the greater
+// age and the greater number, since both have to be met. So every formula becomes a staircase, and
+// readers never walk a tree. The rules are those of Bigtable's garbage collection.
 #include "engine/table/garbage_rule.h"
 
 #include <algorithm>
@@ -18,6 +23,8 @@ GarbageRule GarbageRule::Normalized(std::vector<Limit> limits) {
   });
   GarbageRule rule;
   for (const Limit& limit : limits) {
+    // Sorted by age: what is kept has smaller ages, and the last one has the fewest versions so
+    // far.
     if (rule.limits_.empty() || limit.versions < rule.limits_.back().versions) {
       rule.limits_.push_back(limit);
     }
@@ -28,6 +35,7 @@ GarbageRule GarbageRule::Normalized(std::vector<Limit> limits) {
 GarbageRule GarbageRule::Of(const FamilySchema& schema) {
   std::vector<Limit> limits{{.age_ms = 0, .versions = schema.max_versions}};
   if (schema.ttl_seconds != 0) {
+    // A version past the TTL goes if there are MIN_VERSIONS newer ones; if that is 0, always.
     limits.push_back({.age_ms = schema.ttl_seconds * 1000, .versions = schema.min_versions});
   }
   return Normalized(std::move(limits));
@@ -39,6 +47,8 @@ GarbageRule GarbageRule::Or(const GarbageRule& other) const {
   return Normalized(std::move(limits));
 }
 
+// O(n x m), of staircases that have fewer than 100 steps: a text of kMaxTextBytes has room for no
+// more ages.
 GarbageRule GarbageRule::And(const GarbageRule& other) const {
   std::vector<Limit> limits;
   for (const Limit& a : limits_) {
@@ -50,6 +60,8 @@ GarbageRule GarbageRule::And(const GarbageRule& other) const {
   return Normalized(std::move(limits));
 }
 
+// A limit that no limit of the other implies makes it stricter: a version that just meets this
+// limit goes by this rule alone.
 bool GarbageRule::IsStricterThan(const GarbageRule& other) const {
   return std::any_of(limits_.begin(), limits_.end(), [&](const Limit& limit) {
     return std::none_of(other.limits_.begin(), other.limits_.end(), [&](const Limit& before) {
@@ -58,6 +70,8 @@ bool GarbageRule::IsStricterThan(const GarbageRule& other) const {
   });
 }
 
+// "and" binds stronger than "or"; words may be in any case. Each function leaves at_ behind what it
+// has taken, so that an error can say where.
 class GarbageRuleParser {
  public:
   explicit GarbageRuleParser(std::string_view text) : text_(text) {}
@@ -75,6 +89,7 @@ class GarbageRuleParser {
   }
 
  private:
+  // Of parentheses, each level of which takes stack.
   static constexpr int kMaxDepth = 50;
 
   absl::Status Wrong(std::string_view what) const {
@@ -99,12 +114,14 @@ class GarbageRuleParser {
     while (end < text_.size() && belongs(static_cast<unsigned char>(text_[end]))) end++;
     return text_.substr(at_, end - at_);
   }
+  // A whole run of letters is compared, so that 'm' does not take the beginning of 'ms'.
   bool TakeWord(std::string_view word) {
     if (!absl::EqualsIgnoreCase(ToAbsl(NextRun(absl::ascii_isalpha)), ToAbsl(word))) return false;
     at_ += word.size();
     return true;
   }
 
+  // Staircases are combined while the text is read: no tree is built.
   absl::StatusOr<GarbageRule> TakeAlternatives(int depth) {
     WINNOW_ASSIGN_OR_RETURN(GarbageRule rule, TakeConjunction(depth));
     while (TakeWord("or")) {
@@ -156,6 +173,7 @@ class GarbageRuleParser {
         {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
     for (const auto& [unit, ms] : units) {
       if (!TakeWord(unit)) continue;
+      // Divided, since the product might not fit into 64 bits.
       if (number > kMaxTtlSeconds * 1000 / ms) return Wrong("an age over the limit");
       return number * ms;
     }

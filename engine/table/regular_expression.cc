@@ -16,6 +16,8 @@ bool IsWordByte(char byte) {
 }  // namespace
 
 // A set that is emptied in no time: a step is in it if the list has it at the place that it names.
+// (Briggs and Torczon, "An Efficient Representation for Sparse Sets", 1993). What places_ holds of
+// other steps is left over, from other texts and expressions too, and means nothing.
 class RegularExpression::Places {
  public:
   void Reset(size_t num_steps) {
@@ -39,6 +41,7 @@ class RegularExpression::Places {
   std::vector<uint32_t> places_;
 };
 
+// What lies beyond the ends of the text counts as no word.
 bool RegularExpression::IsWordEdge(std::string_view text, size_t position) {
   const bool before = position > 0 && IsWordByte(text[position - 1]);
   const bool behind = position < text.size() && IsWordByte(text[position]);
@@ -53,11 +56,13 @@ bool RegularExpression::Reach(uint32_t first, std::string_view text, size_t posi
   while (!pending.empty()) {
     const uint32_t at = pending.back();
     pending.pop_back();
+    // Once for each position: an empty loop, as in (a*)*, ends here, and a position costs O(steps).
     if (!places->Add(at)) continue;
     const Step& step = steps_[at];
     bool goes_on = false;
     switch (step.kind) {
       case Step::Kind::kMatch:
+        // Only whether there is a match is asked, not where it ends.
         return true;
       case Step::Kind::kBytes:
         break;
@@ -89,6 +94,8 @@ bool RegularExpression::Reach(uint32_t first, std::string_view text, size_t posi
   return false;
 }
 
+// O(text x steps) at worst. The sets are those of the thread, so that a match allocates nothing
+// once they are large enough.
 bool RegularExpression::FindIn(std::string_view text) const {
   struct Buffers {
     Places now;
@@ -102,6 +109,7 @@ bool RegularExpression::FindIn(std::string_view text) const {
     // A match may begin anywhere.
     if (Reach(0, text, position, now)) return true;
     if (position == text.size()) return false;
+    // `now` has what can be reached at this position, `next` what can be one byte further on.
     next->Reset(steps_.size());
     for (const uint32_t at : now->steps()) {
       const Step& step = steps_[at];

@@ -1,5 +1,13 @@
 // From a pattern to steps, in one pass: each construct appends its own, and what repeats one copies
 // them.
+//
+//   ab      a; b
+//   a|b     split 2; a; jump end; 2: b
+//   a?      split end; a
+//   a*      1: split end; a; jump 1
+//   a{2,3}  a; a; split end; a
+//
+// Groups leave no steps, since nothing is captured, and greed changes no answer.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -31,6 +39,7 @@ class RegularExpressionCompiler {
   // absolute at the end.
   using Steps = std::vector<Step>;
 
+  // Of groups, each level of which takes stack.
   static constexpr int kMaxDepth = 100;
   static constexpr uint32_t kMaxRepetitions = 1000;
 
@@ -45,6 +54,7 @@ class RegularExpressionCompiler {
     return true;
   }
 
+  // At the beginning of the pattern alone; elsewhere TakeGroup refuses them.
   absl::Status TakeFlags() {
     while (Has("(?") && at_ + 3 < pattern_.size() && pattern_[at_ + 3] == ')') {
       const char flag = pattern_[at_ + 2];
@@ -58,12 +68,15 @@ class RegularExpressionCompiler {
     return absl::OkStatus();
   }
 
+  // A '|' makes all that stands in front of it one side of a split, and moves it: n of them cost
+  // O(n x steps), and there are kMaxSteps at most.
   absl::StatusOr<Steps> TakeAlternatives(int depth) {
     if (depth > kMaxDepth) return Wrong("too many groups inside each other");
     WINNOW_ASSIGN_OR_RETURN(Steps steps, TakeSequence(depth));
     while (Take("|")) {
       WINNOW_ASSIGN_OR_RETURN(const Steps other, TakeSequence(depth));
       // split other; steps; jump end; other
+      // Over the steps and the jump behind them. Relative jumps inside stay as they are.
       steps.insert(steps.begin(), Step{Step::Kind::kSplit, Offset(steps.size() + 2)});
       steps.push_back({Step::Kind::kJump, Offset(other.size() + 1)});
       WINNOW_RETURN_IF_ERROR(Append(other, &steps));
@@ -71,10 +84,12 @@ class RegularExpressionCompiler {
     return steps;
   }
 
+  // May be empty: "a|" matches everything.
   absl::StatusOr<Steps> TakeSequence(int depth) {
     Steps steps;
     while (at_ < pattern_.size() && pattern_[at_] != '|' && pattern_[at_] != ')') {
       if (Take("\\Q")) {
+        // Without an \E the literal goes on to the end of the pattern.
         const size_t end = pattern_.find("\\E", at_);
         const std::string_view literal = pattern_.substr(at_, end - at_);
         for (const char byte : literal) WINNOW_RETURN_IF_ERROR(Append(Byte(byte), &steps));
@@ -120,6 +135,8 @@ class RegularExpressionCompiler {
     return steps;
   }
 
+  // Escapes that stand for places between bytes have no meaning in a class; the others are shared
+  // with it.
   absl::StatusOr<Steps> TakeEscape() {
     if (at_ == pattern_.size()) return Wrong("a '\\' at the end");
     const char letter = pattern_[at_];
@@ -149,6 +166,7 @@ class RegularExpressionCompiler {
     }
     if (letter == 'x') return TakeHexadecimal();
     const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+    // Refused rather than taken literally: Java may mean something by it (\p, \k, \1).
     if (is_letter || (letter >= '1' && letter <= '9')) {
       at_--;
       return Wrong("an unknown '\\' escape, or a back reference");
@@ -178,6 +196,7 @@ class RegularExpressionCompiler {
       for (int byte = first; byte <= last; byte++) set->set(static_cast<size_t>(byte));
     };
     ByteSet set;
+    // In lower case the letter names the set, in upper case its complement.
     switch (letter | 0x20) {
       case 'd':
         between(&set, '0', '9');
@@ -199,11 +218,14 @@ class RegularExpressionCompiler {
   }
 
   // Behind the '['.
+  // A ']' that comes first is a member, and so is a '-' that begins no range.
   absl::StatusOr<Steps> TakeClass() {
     const bool is_negated = Take("^");
     ByteSet all;
     for (bool is_first = true; !Has("]") || is_first; is_first = false) {
       if (at_ == pattern_.size()) return Wrong("a '[' without its ']'");
+      // In Java these make unions and intersections of classes; taken for bytes they would match
+      // something else.
       if (Has("[") || Has("&&")) return Wrong("a class inside a class: write '\\[' or '\\&'");
       WINNOW_ASSIGN_OR_RETURN(const ByteSet set, TakeMember());
       all |= set;
@@ -218,6 +240,7 @@ class RegularExpressionCompiler {
       for (size_t byte = begin; byte <= end; byte++) all.set(byte);
     }
     at_++;
+    // Before the negation: [^a] then takes neither 'a' nor 'A'.
     if (ignores_case_) all = BothCases(all);
     return Set(is_negated ? ~all : all);
   }
@@ -234,6 +257,7 @@ class RegularExpressionCompiler {
     return byte;
   }
 
+  // Each applies to what those before it have made: a{2}{3} is (?:a{2}){3}.
   absl::StatusOr<Steps> TakeRepetitions(Steps atom) {
     while (at_ < pattern_.size()) {
       if (Take("*")) {
@@ -260,6 +284,7 @@ class RegularExpressionCompiler {
     uint32_t number = 0;
     while (at_ < pattern_.size() && pattern_[at_] >= '0' && pattern_[at_] <= '9') {
       number = number * 10 + static_cast<uint32_t>(pattern_[at_++] - '0');
+      // Checked at each digit, so that the number does not overflow.
       if (number > kMaxRepetitions) return Wrong(absl::StrCat("over ", kMaxRepetitions, " times"));
     }
     if (at_ == begin) return Wrong("{ takes a number, as {2}, {2,} or {2,5}; itself it is \\{");
@@ -283,10 +308,12 @@ class RegularExpressionCompiler {
 
   // Offsets wrap around: those that lead back are so too.
   static uint32_t Offset(size_t forward) { return static_cast<uint32_t>(forward); }
+  // Compile adds the step's own place, modulo 2^32, and the sum is a place again.
   static uint32_t Back(size_t steps) { return static_cast<uint32_t>(-static_cast<int64_t>(steps)); }
 
   static Steps Star(const Steps& atom) {
     Steps steps = Maybe(atom);
+    // Over the jump as well, which is put behind.
     steps.front().operand++;
     steps.push_back({Step::Kind::kJump, Back(steps.size())});
     return steps;
@@ -297,6 +324,7 @@ class RegularExpressionCompiler {
     return steps;
   }
   // Unset: without end.
+  // Copies rather than counters: the set of steps that are reached is all the state of a match.
   absl::StatusOr<Steps> Repeat(const Steps& atom, uint32_t least, std::optional<uint32_t> most) {
     Steps steps;
     for (uint32_t i = 0; i < least; i++) WINNOW_RETURN_IF_ERROR(Append(atom, &steps));
@@ -310,6 +338,7 @@ class RegularExpressionCompiler {
   }
 
   absl::Status Append(const Steps& part, Steps* steps) const {
+    // Checked before the copy is made: nested repetitions multiply.
     if (steps->size() + part.size() >= RegularExpression::kMaxSteps) {
       return Wrong(absl::StrCat("over ", RegularExpression::kMaxSteps, " steps"));
     }
@@ -318,6 +347,7 @@ class RegularExpressionCompiler {
   }
 
   static ByteSet SetOf(char byte) { return ByteSet().set(static_cast<uint8_t>(byte)); }
+  // Of ASCII letters alone: text is bytes.
   static ByteSet BothCases(const ByteSet& set) {
     ByteSet both = set;
     for (size_t upper = 'A'; upper <= 'Z'; upper++) {
@@ -328,8 +358,11 @@ class RegularExpressionCompiler {
   }
   Steps Byte(char byte) { return Set(SetOf(byte)); }
   Steps Set(ByteSet set) {
+    // For single bytes: TakeClass folds a class before it negates it.
     if (ignores_case_ && set.count() == 1) set = BothCases(set);
     std::vector<ByteSet>& sets = expression_.sets_;
+    // Equal sets are stored once, since literals repeat their bytes. A linear search: there are
+    // few.
     const auto at = std::find(sets.begin(), sets.end(), set);
     const auto index = static_cast<uint32_t>(at - sets.begin());
     if (at == sets.end()) sets.push_back(set);

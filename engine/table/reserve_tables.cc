@@ -18,6 +18,7 @@ absl::StatusOr<std::vector<std::string>> ReserveTables(DB& db) {
   WINNOW_ASSIGN_OR_RETURN(const Catalog::Contents contents, catalog.Load());
   for (const auto& [table, stored] : contents.tables) {
     for (const StoredFamily& family : stored.families) {
+      // Named even if it is missing: it is the table's to make anew.
       names.push_back(ColumnFamilyName(table, family.schema.name));
       const absl::StatusOr<ColumnFamily*> there = db.FindColumnFamily(names.back());
       if (there.ok()) store.ReserveForOwner(*there);

@@ -30,6 +30,8 @@ bool RowFilter::BeginRow(std::string_view row) {
   return state_->BeginRow(row);
 }
 
+// A cell that is refused counts for nothing but its number. The qualifier is unescaped once a
+// column, not once a version.
 void RowFilter::Take(std::string_view family, FamilyCursor* cursor, RowResultBuilder* result) {
   if (cursor != column_cursor_ || cursor->column_number() != column_number_) {
     column_cursor_ = cursor;
@@ -45,6 +47,7 @@ void RowFilter::Take(std::string_view family, FamilyCursor* cursor, RowResultBui
     result->Add(family, *cursor, shown);
     shows_any_ = true;
     if (decides_late_) shown_.push_back(number);
+    // Further versions are passed over without asking the filter.
     if (++num_shown_ >= max_versions_) return cursor->NextColumn();
   }
   cursor->Next();
@@ -57,10 +60,12 @@ bool RowFilter::IsRowDone() const {
 }
 
 void RowFilter::EndRow(RowResultBuilder* result) {
+  // A row of which nothing is shown does not count for a PageFilter.
   if (!shows_any_) return;
   const bool is_kept = state_->EndRow();
   if (!decides_late_) return;
   if (!is_kept) return result->Clear();
+  // shown_ and the cells of the result have grown side by side, so that an index is good for both.
   result->Retain([&](size_t index) {
     const CellView& cell = result->cell(index);
     return state_->RetainsCell(
@@ -69,13 +74,16 @@ void RowFilter::EndRow(RowResultBuilder* result) {
 }
 
 void BoundColumns(const TableFilter& filter, CellQuery* query) {
+  // The filter sees all versions, and RowFilter counts those that it shows.
   query->max_versions = std::numeric_limits<uint64_t>::max();
   const ByteRanges columns = ColumnsOf(NodeOf(filter));
   query->has_column_ranges = !columns.is_all();
+  // A raw read has markers of rows, too, which are of no column.
   if (!query->has_column_ranges || query->is_raw) {
     query->has_column_ranges = false;
     return;
   }
+  // Escaping keeps the order, so that ranges of qualifiers are ranges of their text in keys.
   for (const ByteRanges::Range& range : columns.ranges()) {
     CellQuery::ColumnRange& escaped = query->column_ranges.emplace_back();
     AppendEscaped(range.lower, &escaped.lower);

@@ -19,6 +19,7 @@ constexpr size_t kLengthBytes = 4;  // as HBase's KeyOnlyFilter writes a value's
 RowResult& RowResult::operator=(const RowResult& other) {
   if (this == &other) return *this;
   row_ = other.row_;
+  // Only the bytes in use, not the room behind them.
   bytes_.assign(other.bytes_.begin(),
                 other.bytes_.begin() + static_cast<std::ptrdiff_t>(other.num_bytes_));
   num_bytes_ = other.num_bytes_;
@@ -27,6 +28,8 @@ RowResult& RowResult::operator=(const RowResult& other) {
   return *this;
 }
 
+// Each view keeps its distance from the beginning of the buffer. `from` is only compared with them
+// and not read.
 void RowResult::MoveViews(const char* from) {
   const auto moved = [&](std::string_view view) {
     return std::string_view(bytes_.data() + (view.data() - from), view.size());
@@ -38,6 +41,7 @@ void RowResult::MoveViews(const char* from) {
   }
 }
 
+// O(cells). The first one that is met is the newest of its column.
 const CellView* RowResult::Find(std::string_view family, std::string_view qualifier) const {
   for (const CellView& cell : cells_) {
     if (cell.qualifier == qualifier && cell.family == family) return &cell;
@@ -59,8 +63,10 @@ void RowResultBuilder::SetEscapedRow(std::string_view escaped_row) {
 
 void RowResultBuilder::Grow(size_t num_bytes) {
   const size_t needed = result_.num_bytes_ + num_bytes;
+  // Doubled each time, so that a row of n bytes costs O(n) in copies.
   std::vector<char> larger(std::max({kLeastBuffer, 2 * result_.bytes_.size(), needed}));
   std::copy_n(result_.bytes_.begin(), result_.num_bytes_, larger.begin());
+  // The old buffer lives until the views have moved.
   std::swap(result_.bytes_, larger);
   result_.MoveViews(larger.data());
 }
@@ -71,6 +77,7 @@ std::string_view RowResultBuilder::Copy(std::string_view bytes) {
   return {at, bytes.size()};
 }
 
+// Addresses are compared and not bytes: names are those of FamilyStates, which do not move.
 std::string_view RowResultBuilder::CopyFamily(std::string_view family) {
   const bool is_last = !result_.cells_.empty() && family.data() == last_family_.data() &&
                        family.size() == last_family_.size();
@@ -83,14 +90,17 @@ std::string_view RowResultBuilder::CopyFamily(std::string_view family) {
 void RowResultBuilder::Add(std::string_view family, const FamilyCursor& cursor, Shown shown) {
   const std::string_view qualifier = cursor.qualifier();
   const std::string_view value = shown == Shown::kWhole ? cursor.value() : std::string_view("", 0);
+  // Room for the escaped qualifier, which is the longer; what unescaping saves stays unused.
   const size_t most_bytes = family.size() + qualifier.size() + value.size() + kLengthBytes;
   Extend(most_bytes);
+  // Reserved only: the parts below take it piece by piece.
   result_.num_bytes_ -= most_bytes;
   CellView cell;
   cell.family = CopyFamily(family);
   char* const at = Extend(qualifier.size());
   cell.qualifier = {at, Unescape(qualifier, at)};
   if (shown == Shown::kKeyAndLength) {
+    // The most significant byte first.
     const uint32_t length = __builtin_bswap32(static_cast<uint32_t>(cursor.value().size()));
     char text[kLengthBytes];
     std::memcpy(text, &length, kLengthBytes);

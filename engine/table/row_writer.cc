@@ -31,9 +31,12 @@ FamilyCursor::GarbageSink CollectInto(std::vector<std::string>* keys) {
 RowWriter::RowWriter(DB* db, const WriteClock::Stamp& stamp, bool reads_changes)
     : next_write_number_(stamp.write_number) {
   moment_.db = db;
+  // Without a snapshot: the latches keep the rows as they are, and each read must see the batch so
+  // far.
   moment_.is_latched = true;
   moment_.now_ms = stamp.now_ms;
   if (!reads_changes) return;
+  // moment_ points into it, so that a RowWriter must not be moved.
   indexed_.emplace(*db);
   moment_.changes = &*indexed_;
 }
@@ -53,6 +56,7 @@ bool RowWriter::NeedsReads(const TableState& table, const TableChange& change) {
 absl::Status RowWriter::Apply(const TableState& table, const TableChange& change) {
   absl::Status status;
   if (change.type == TableChangeType::kDeleteRow) {
+    // All with the number of the change: the row is deleted in its families at once.
     for (const FamilyState* const family : table.families()) {
       WINNOW_RETURN_IF_ERROR(DeleteFamily(*family, change));
     }
@@ -104,6 +108,8 @@ absl::Status RowWriter::DeleteKeys(const FamilyState& family,
   return absl::OkStatus();
 }
 
+// In a family whose cells have no time to live of their own a put is blind: what it supersedes
+// stays in the store, and readers pass over it.
 absl::Status RowWriter::Put(const FamilyState& family, const TableChange& change) {
   if (!family.rules->has_cell_ttls()) {
     MakeCellKey(change, CellKind::kVersion);
@@ -130,6 +136,8 @@ absl::Status RowWriter::PutInCleanColumn(const FamilyState& family, const TableC
   return CleanColumn(family, change.row, change.qualifier);
 }
 
+// The markers of the column go in the same batch as all that they hide. Those of the row lie
+// outside its bounds and stay: they hide other columns as well. O(keys of the column).
 absl::Status RowWriter::CleanColumn(const FamilyState& family, std::string_view row,
                                     std::string_view qualifier) {
   std::vector<std::string> garbage;
@@ -148,6 +156,7 @@ absl::Status RowWriter::DeleteVersion(const FamilyState& family, const TableChan
   WINNOW_ASSIGN_OR_RETURN(
       const std::unique_ptr<FamilyCursor> cursor,
       OpenRow(moment_, family, change.row, AllVersionsOf(change.qualifier), CollectInto(&keys)));
+  // The newest comes first: it is the one that is meant where no timestamp is given.
   bool is_found = false;
   for (; cursor->Valid(); cursor->Next()) {
     const bool is_wanted = change.timestamp ? cursor->timestamp() == *change.timestamp : !is_found;
@@ -156,9 +165,12 @@ absl::Status RowWriter::DeleteVersion(const FamilyState& family, const TableChan
     keys.emplace_back(cursor->key());
   }
   WINNOW_RETURN_IF_ERROR(cursor->status());
+  // Where no version goes nothing is uncovered, and the garbage may wait.
   return is_found ? DeleteKeys(family, keys) : absl::OkStatus();
 }
 
+// Likewise. The garbage of all columns goes, also of those that lose no version: to tell them apart
+// would be more work than to delete it.
 absl::Status RowWriter::DeleteFamilyVersion(const FamilyState& family, const TableChange& change) {
   std::vector<std::string> keys;
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FamilyCursor> cursor,
@@ -174,6 +186,7 @@ absl::Status RowWriter::DeleteFamilyVersion(const FamilyState& family, const Tab
 }
 
 absl::Status RowWriter::DeleteColumn(const FamilyState& family, const TableChange& change) {
+  // Noted even if the write fails: then a load is refused for nothing, which is the lesser evil.
   family.rules->NoteMarker(next_write_number_);
   MakeCellKey(change, CellKind::kMarker);
   return PutKey(family, {next_write_number_, 0, {}});

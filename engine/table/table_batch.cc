@@ -57,10 +57,12 @@ void TableBatch::DeleteFamily(Table* table, std::string_view row, std::string_vi
       {ChangeType::kDeleteFamily, table, std::string(row), std::string(family), {}, {}, timestamp});
 }
 
+// Of all families: which those are is known when the batch is written.
 void TableBatch::DeleteRow(Table* table, std::string_view row, std::optional<uint64_t> timestamp) {
   changes_.push_back({ChangeType::kDeleteRow, table, std::string(row), {}, {}, {}, timestamp});
 }
 
+// Whether there are such a table and family is for the database to say (CheckChanges).
 absl::Status CheckChange(const TableChange& change) {
   WINNOW_RETURN_IF_ERROR(CheckRow(change.row));
   WINNOW_RETURN_IF_ERROR(CheckQualifier(change.qualifier));

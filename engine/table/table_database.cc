@@ -1,4 +1,10 @@
 // Opening and closing.
+//
+// An opening goes in this order: the store, in which each column family that may be a table's has a
+// compaction filter that keeps everything; the catalog; the clock, from the bounds that the catalog
+// has; what a crash has left of changes of schemas, which is dropped; the tables. Only with its
+// table does a filter learn rules and clock, so that nothing is dropped by a clock that is not yet
+// known.
 #include "engine/table/table_database.h"
 
 #include <algorithm>
@@ -26,6 +32,8 @@ absl::StatusOr<std::unique_ptr<TableDatabase>> TableDatabase::Open(const Options
 TableDatabaseImpl::~TableDatabaseImpl() { Close().IgnoreError(); }
 
 ExpiredCells& TableDatabaseImpl::ExpiredCellsOf(const std::string& column_family) {
+  // Kept until the end, since the options of a column family point to it, also of one that was
+  // dropped. A new one of the same name has the same object.
   const MutexLock lock(&filters_mutex_);
   std::unique_ptr<ExpiredCells>& cells = expired_cells_[column_family];
   if (cells == nullptr) cells = std::make_unique<ExpiredCells>();
@@ -44,10 +52,12 @@ ColumnFamilyOptions TableDatabaseImpl::OptionsFor(const std::string& column_fami
     options.allow_ingest_behind = false;
     options.compaction_filter = nullptr;
   }
+  // Left empty, these stay as they are recorded.
   options.filter.clear();
   options.filter_key.clear();
   options.merge_operator = nullptr;
   options.ttl_seconds.reset();
+  // FIFO drops whole files when there are too many bytes, whatever the family's rules keep.
   if (options.compaction.kind == CompactionStyle::Kind::kFifo) options.compaction = {};
   if (options.compaction_filter == nullptr) {
     options.compaction_filter = &ExpiredCellsOf(column_family);
@@ -60,9 +70,11 @@ ColumnFamilyOptions TableDatabaseImpl::OptionsFor(const std::string& column_fami
 absl::Status TableDatabaseImpl::OpenDatabase(const std::string& path) {
   Options options = options_;
   const auto names = DB::ListColumnFamilies(options_, path);
+  // NotFound: there is no database yet.
   if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
   if (names.ok()) {
     for (const std::string& name : *names) {
+      // A name with a colon may be that of a table's family (ColumnFamilyName).
       if (name.find(':') != std::string::npos) options.column_families[name] = OptionsFor(name);
       if (name == kCatalogFamily) options.column_families[name] = ColumnFamilyOptions();
     }
@@ -73,6 +85,7 @@ absl::Status TableDatabaseImpl::OpenDatabase(const std::string& path) {
   clock_ = std::make_unique<WriteClock>(
       options_.clock != nullptr ? options_.clock : SystemClock(), contents.bounds,
       [this](const WriteClock::Bounds& bounds) { return catalog_->SaveBounds(bounds); });
+  // Before the tables: a column family that has an intent is named by no schema.
   WINNOW_RETURN_IF_ERROR(DropLeftovers(&contents));
   const MutexLock lock(&schema_mutex_);
   for (auto& [name, stored] : contents.tables) {
@@ -81,6 +94,8 @@ absl::Status TableDatabaseImpl::OpenDatabase(const std::string& path) {
   return absl::OkStatus();
 }
 
+// An intent is left by a change of schema that a crash cut short before the schema was saved, or
+// after it and before the column families were dropped: in both cases they belong to no table.
 absl::Status TableDatabaseImpl::DropLeftovers(Catalog::Contents* contents) {
   if (contents->intents.empty()) return absl::OkStatus();
   return DropColumnFamilies(contents->intents);
@@ -94,6 +109,7 @@ absl::Status TableDatabaseImpl::ApplySchema(ColumnFamily* column_family,
       {"filter", texts.filter}, {"filter_key", texts.filter_key}, {"ttl_seconds", "0"}};
   const bool are_in_force =
       std::all_of(std::begin(settings), std::end(settings), [&](const OptionSetting& setting) {
+        // Compared as texts, which FilterTextsOf writes as the store does.
         const auto present = db_->GetOption(column_family, setting.name);
         return present.ok() && *present == setting.text;
       });
@@ -106,6 +122,7 @@ absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable 
   for (const StoredFamily& family : stored.families) {
     const std::string column_family_name = ColumnFamilyName(name, family.schema.name);
     const auto column_family = db_->FindColumnFamily(column_family_name);
+    // The list has a gap then; the stored schema keeps the family, for AlterTable to make it anew.
     if (!column_family.ok()) {
       // The other tables are not to be out of reach for it.
       if (!absl::IsNotFound(column_family.status())) return column_family.status();
@@ -124,11 +141,14 @@ absl::Status TableDatabaseImpl::Close() {
   if (db_ == nullptr) return absl::OkStatus();
   absl::Status saved;
   if (clock_ != nullptr) {
+    // A write, and so before the store is closed. If it fails the next opening goes on from the
+    // bounds that were saved ahead.
     saved = clock_->SaveExactly();
     // Closed before.
     if (absl::IsFailedPrecondition(saved)) saved = absl::OkStatus();
   }
   const absl::Status closed = db_->Close();
+  // What keeps the store from closing weighs more than a gap in numbers.
   return closed.ok() ? saved : closed;
 }
 

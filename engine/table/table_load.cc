@@ -22,6 +22,8 @@ namespace winnow {
 
 namespace {
 
+// A writer keeps in memory the hashes for its file's filter and the index: larger loads are several
+// files of a family, one behind the other.
 constexpr uint64_t kFileBytes = uint64_t{64} << 20;
 
 class TableLoader final : public TableWriter {
@@ -34,6 +36,7 @@ class TableLoader final : public TableWriter {
         directory_(std::move(directory)),
         write_number_(write_number) {}
   ~TableLoader() override {
+    // Those that are finished and were not ingested; the others are removed by their writers.
     for (const IngestFile& file : files_) file_system_.Remove(file.path).IgnoreError();
   }
 
@@ -41,6 +44,7 @@ class TableLoader final : public TableWriter {
                    uint64_t timestamp, std::string_view value) override {
     return CatchOutOfMemory([&]() -> absl::Status {
       if (is_finished_) return absl::FailedPreconditionError("the table writer has finished");
+      // For each cell: the table may be altered or dropped meanwhile.
       WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(table_, &tables_));
       WINNOW_ASSIGN_OR_RETURN(const FamilyState* const found, table->Find(family));
       WINNOW_RETURN_IF_ERROR(CheckRow(row));
@@ -54,10 +58,13 @@ class TableLoader final : public TableWriter {
       value_.clear();
       AppendCellValue({write_number_, 0, value}, &value_);
       std::string& last_key = last_keys_[found];
+      // Compared across files, while an SstWriter knows one alone: the files of a family must not
+      // overlap when they are ingested.
       if (key_ <= last_key) {
         return absl::InvalidArgumentError("the cell does not come behind the one before");
       }
       WINNOW_ASSIGN_OR_RETURN(SstWriter* const writer, WriterOf(*found));
+      // last_key follows only when the cell is in: after an error the same cell may be given again.
       WINNOW_RETURN_IF_ERROR(writer->Put(key_, value_));
       last_key = key_;
       num_cells_++;
@@ -70,14 +77,18 @@ class TableLoader final : public TableWriter {
   absl::Status Finish() override {
     return CatchOutOfMemory([&]() -> absl::Status {
       if (is_finished_) return absl::FailedPreconditionError("the table writer has finished");
+      // Set whatever happens below: after a failure some files are finished and some are gone.
       is_finished_ = true;
+      // Before the latches: files are synced here, and writers need not wait for that.
       while (!writers_.empty()) WINNOW_RETURN_IF_ERROR(FinishFile(writers_.begin()->first));
       if (files_.empty()) return absl::OkStatus();
+      // Until the files are in the store nobody writes a marker.
       const RowLatchGuard everyone(tables_.latches());
       WINNOW_RETURN_IF_ERROR(CheckUnchanged());
       // What SstWriter has just written need not be read again.
       WINNOW_RETURN_IF_ERROR(
           tables_.store().IngestAsOwner(files_, {.move = true, .verify = false}).status());
+      // The store has moved them.
       files_.clear();
       return absl::OkStatus();
     });
@@ -97,23 +108,28 @@ class TableLoader final : public TableWriter {
   }
 
   absl::Status FinishFile(const FamilyState* family) {
+    // Taken out of the map whether it succeeds or not: a writer finishes once.
     const std::unique_ptr<SstWriter> writer = std::move(writers_.extract(family).mapped());
     WINNOW_ASSIGN_OR_RETURN(const SstFileInfo info, writer->Finish());
     files_.push_back({.path = info.path, .family = family->column_family});
     return absl::OkStatus();
   }
 
+  // With all latches held. Families without cells of this load do not matter.
   absl::Status CheckUnchanged() const {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(table_, &tables_));
     for (const auto& [family, last_key] : last_keys_) {
       const auto now = table->Find(family->name);
+      // One that was dropped and made again has the name, and another column family.
       if (!now.ok() || *now != family) {
         return absl::AbortedError(absl::StrCat("family '", family->name, "' has been replaced"));
       }
+      // A marker with a greater number would hide these cells, though they take effect after it.
       if (family->rules->last_marker() >= write_number_) {
         return absl::AbortedError(absl::StrCat("cells of family '", family->name,
                                                "' were deleted since the writer was made"));
       }
+      // A put in such a family reads and cleans its column first, which a load does not do.
       if (family->rules->has_cell_ttls()) {
         return absl::FailedPreconditionError(
             absl::StrCat("family '", family->name, "' has cells with a time to live of their own"));
@@ -145,6 +161,7 @@ absl::StatusOr<std::unique_ptr<TableWriter>> TableDatabaseImpl::NewTableWriter(
     if (auto checked = CheckTable(table, this); !checked.ok()) return checked.status();
     FileSystem* const file_system = FileSystemOf(options_);
     WINNOW_RETURN_IF_ERROR(file_system->CreateDirectories(directory));
+    // Before the first cell, each of which has it in its value.
     WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
     return std::unique_ptr<TableWriter>(
         std::make_unique<TableLoader>(this, table, file_system, directory, stamp.write_number));

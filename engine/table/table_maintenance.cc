@@ -22,12 +22,14 @@ CellQuery Everything() {
 }  // namespace
 
 absl::StatusOr<const TableState*> TableDatabaseImpl::FindState(std::string_view name) {
+  // The state outlives the lock, and a drop: it stays until the database is closed.
   const MutexLock lock(&schema_mutex_);
   WINNOW_ASSIGN_OR_RETURN(const Entry* const entry, FindUsableEntry(name));
   return entry->state.get();
 }
 
 absl::Status TableDatabaseImpl::Flush(std::string_view table) {
+  // The families as they are at this moment: one that is dropped meanwhile makes the call fail.
   WINNOW_ASSIGN_OR_RETURN(const TableState* const state, FindState(table));
   for (const FamilyState* const family : state->families()) {
     WINNOW_RETURN_IF_ERROR(db_->Flush(family->column_family));
@@ -40,6 +42,7 @@ absl::Status TableDatabaseImpl::MajorCompact(std::string_view table) {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, FindState(table));
     // What has expired by now may be forgotten.
     if (auto stamp = clock_->Take(1); !stamp.ok()) return stamp.status();
+    // First garbage becomes deletions of the store; then the compaction drops both.
     for (const FamilyState* const family : state->families()) {
       WINNOW_RETURN_IF_ERROR(CleanFamily(*state, *family, /*is_latched=*/false));
       WINNOW_RETURN_IF_ERROR(db_->CompactRange(family->column_family, std::nullopt, std::nullopt));
@@ -55,10 +58,15 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
   CellMoment moment;
   moment.db = db_.get();
   moment.now_ms = clock_->Now();
+  // The whole family is read once, which would drive what readers use out of the block cache.
   moment.fill_cache = false;
+  // The garbage of a row is met in one piece, so that the row is cleaned when that of another is
+  // met, or at the end, and each row once. The iterator keeps the view of its beginning and sees
+  // nothing of that.
   std::string dirty_row;  // escaped; empty: none
   absl::Status status;
   const auto clean = [&] {
+    // A sink cannot end the walk: after an error it does nothing more.
     if (dirty_row.empty() || !status.ok()) return;
     std::string row;
     AppendUnescaped(dirty_row, &row);
@@ -81,6 +89,7 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
 absl::Status TableDatabaseImpl::CleanRow(const TableState& table, const FamilyState& family,
                                          std::string_view row) {
   const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
+  // What is garbage is judged anew under the latch: the row may have changed since it was met.
   return table.is_dropped() ? absl::OkStatus() : CleanLatchedRow(family, row);
 }
 
@@ -93,6 +102,7 @@ absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::
   moment.fill_cache = false;
   std::string escaped;
   AppendEscaped(row, &escaped);
+  // From the row's markers to the end of its cells.
   const std::string lower = escaped + std::string(2, '\0');
   WriteBatch batch;
   std::vector<std::string> markers;
@@ -102,6 +112,7 @@ absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::
       markers.emplace_back(key);
       return;
     }
+    // The row may have any number of keys: bounding the deletions bounds the batch.
     batch.Delete(family.column_family, key);
     if (batch.num_updates() < kGarbageAtOnce || !status.ok()) return;
     status = store().WriteAsOwner(WriteOptions(), batch);

@@ -14,6 +14,7 @@ namespace winnow {
 
 namespace {
 
+// Scan never gives null.
 class FailedScanner final : public RowScanner {
  public:
   explicit FailedScanner(absl::Status status) : status_(std::move(status)) {}
@@ -31,6 +32,8 @@ bool IsOfAllTimes(const TableReadOptions& options) {
   return options.min_timestamp == 0 && options.end_timestamp == kMaxTimestamp + 1;
 }
 
+// What FindNewestCell can answer: the newest version of one column, by nothing but its family's
+// rules.
 bool IsOfOneCell(const TableReadOptions& options) {
   return options.columns.size() == 1 && options.columns.front().qualifier.has_value() &&
          options.max_versions == 1 && !options.filter.is_set() && !options.raw &&
@@ -41,6 +44,8 @@ bool IsOfOneCell(const TableReadOptions& options) {
 
 std::unique_ptr<TableSnapshot> TableDatabaseImpl::GetSnapshot() {
   std::unique_ptr<TableSnapshotImpl> snapshot;
+  // The time is read first. What is written in between is in the snapshot, perhaps with a timestamp
+  // above its time, which decides about expiry alone.
   UnlessOutOfMemory([&] { snapshot = std::make_unique<TableSnapshotImpl>(*db_, clock_->Now()); });
   if (snapshot == nullptr || snapshot->snapshot() == nullptr) return nullptr;
   return snapshot;
@@ -56,10 +61,14 @@ absl::StatusOr<CellMoment> TableDatabaseImpl::MomentOf(const TableReadOptions& o
     return moment;
   }
   moment.snapshot = static_cast<const TableSnapshotImpl*>(options.snapshot)->snapshot();
+  // Time stands still with it: what had not expired when it was taken does not expire for it.
   moment.now_ms = options.snapshot->timestamp();
   return moment;
 }
 
+// The filter sees the cells of all families, one family behind the other in the order of their
+// names, and decides about the row when all are through. Of a row that could not be read whole
+// nothing is given.
 absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
                                         const std::vector<FamilyQuery>& plan, CellMoment& moment,
                                         std::string_view row, RowResult* result) {
@@ -67,6 +76,7 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
   std::optional<RowFilter> filter;
   if (options.filter.is_set()) {
     filter.emplace(options.filter, options.max_versions, /*is_reverse=*/false);
+    // A PageFilter(0) is done before it begins.
     if (filter->IsDone() || !filter->BeginRow(row)) return absl::OkStatus();
   }
   for (const FamilyQuery& query : plan) {
@@ -74,6 +84,7 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
     absl::Status status = opened.status();
     if (status.ok()) {
       FamilyCursor& cursor = **opened;
+      // A filter moves the cursor by itself: it may pass over the rest of a column.
       while (cursor.Valid() && !(filter && filter->IsRowDone())) {
         if (filter) {
           filter->Take(query.family->name, &cursor, &builder);
@@ -88,6 +99,8 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
     result->Clear();
     return status;
   }
+  // Only where every family was read without an error: a filter that decides late must have seen
+  // all.
   if (filter) filter->EndRow(&builder);
   if (builder.num_cells() > 0) builder.SetRow(row);
   return absl::OkStatus();
@@ -103,6 +116,7 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadOneCell(const TableReadOptions& opti
   WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
   uint64_t timestamp = 0;
   CellValue cell;
+  // In buffers of the thread, into which `cell` points until the thread looks up another.
   WINNOW_ASSIGN_OR_RETURN(const PointAnswer answer,
                           FindNewestCell(store(), moment, *family, row, *column.qualifier,
                                          &PerThread<PointBuffers>::Get(), &timestamp, &cell));
@@ -120,12 +134,14 @@ absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* tabl
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    // The commonest read takes no plan, no iterator and no snapshot.
     if (IsOfOneCell(options)) {
       WINNOW_ASSIGN_OR_RETURN(const bool is_known,
                               ReadOneCell(options, *state, moment, row, result));
       if (is_known) return absl::OkStatus();
     }
     WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
+    // Each family has an iterator of its own, and each iterator would be of its own moment.
     if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
     return ReadRow(options, plan, moment, row, result);
   });
@@ -136,11 +152,13 @@ absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table*
                                          std::vector<RowResult>* results) {
   return CatchOutOfMemory([&]() -> absl::Status {
     results->resize(rows.size());
+    // All rows or none: what is left of an earlier call is gone, too, when this one fails.
     for (RowResult& result : *results) result.Clear();
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     for (const std::string_view row : rows) WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
     WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    // Rows are read one after the other, and all as of one moment.
     WINNOW_RETURN_IF_ERROR(moment.Fix());
     for (size_t i = 0; i < rows.size(); i++) {
       absl::Status read = ReadRow(options, plan, moment, rows[i], &(*results)[i]);
@@ -169,6 +187,7 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
                                              &PerThread<PointBuffers>::Get(), &timestamp, &cell));
       if (answer == PointAnswer::kFound) value->assign(cell.value);
       if (answer != PointAnswer::kUnknown) {
+        // Without a message a status takes no memory, and to find nothing is common.
         return answer == PointAnswer::kFound ? absl::OkStatus() : absl::NotFoundError("");
       }
     }
@@ -186,6 +205,7 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
 
 absl::StatusOr<bool> TableDatabaseImpl::Exists(const TableReadOptions& options, Table* table,
                                                std::string_view row) {
+  // Some filters decide by whole rows.
   if (options.filter.is_set()) {
     RowResult result;
     WINNOW_RETURN_IF_ERROR(Get(options, table, row, &result));
@@ -197,6 +217,7 @@ absl::StatusOr<bool> TableDatabaseImpl::Exists(const TableReadOptions& options, 
     WINNOW_ASSIGN_OR_RETURN(std::vector<FamilyQuery> plan, PlanRead(*state, options));
     WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
     if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
+    // One visible cell answers the question.
     for (FamilyQuery& query : plan) {
       WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FamilyCursor> cursor,
                               OpenRow(moment, *query.family, row, std::move(query.cells)));
@@ -224,6 +245,7 @@ absl::StatusOr<bool> TableDatabaseImpl::MayExist(const TableReadOptions& options
       return store().MayExistInRange(read, family.column_family, of, EndOfPrefix(of));
     };
     for (const FamilyQuery& query : plan) {
+      // A filter of rows alone answers for the row, whatever column is asked for.
       if (query.cells.columns.empty() && may_have(*query.family, prefix)) return true;
       for (const std::string& column : query.cells.columns) {
         if (may_have(*query.family, prefix + column)) return true;

@@ -1,3 +1,7 @@
+// A merge of cursors, one for each family. Forward, each stands on its next cell, and the least of
+// their rows comes next. In reverse only rows are sought backward: the greatest of any family that
+// has keys below before_ comes next, and all cursors seek it, since the cells of a row are given in
+// their usual order. So each row costs two seeks a family.
 #include "engine/table/table_scanner.h"
 
 #include <algorithm>
@@ -25,6 +29,7 @@ std::string BehindRow(std::string_view row) {
 
 TableScanner::Bounds TableScanner::BoundsOf(const ScanOptions& options,
                                             const std::optional<RowFilter>& filter) {
+  // In reverse start_row is the greatest row and is included, stop_row is not.
   Bounds bounds;
   if (!options.reverse) {
     if (options.start_row) bounds.lower = BeforeRow(*options.start_row);
@@ -60,6 +65,8 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
     return absl::InvalidArgumentError(
         "max_cells: the filter decides by whole rows, which are not given in parts");
   }
+  // Needed only until the iterators are made: each keeps what it saw then. One iterator is of one
+  // moment anyway, since a scan reads the markers of rows where they stand.
   if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
   const Bounds bounds = BoundsOf(options, filter);
   scanner->before_ = bounds.upper.empty() ? EndOfTable() : bounds.upper;
@@ -92,6 +99,7 @@ bool TableScanner::FindRowForward() {
   const FamilyCursor* first = nullptr;
   for (const Family& family : families_) {
     if (!family.cursor->Valid()) continue;
+    // Escaped rows are in the order of rows. O(families) for each row.
     if (first == nullptr || family.cursor->row() < first->row()) first = family.cursor.get();
   }
   if (first == nullptr) return false;
@@ -111,6 +119,7 @@ bool TableScanner::FindRowBackward() {
   }
   if (!is_found) return false;
   before_.assign(row_);
+  // Below all keys of the row, its markers included.
   before_.append(2, '\0');
   for (const Family& family : families_) family.cursor->SeekRow(row_);
   return true;
@@ -127,6 +136,7 @@ bool TableScanner::EnterRow() {
   const ByteRanges& rows = filter_->rows();
   const ByteRanges::Range* const range =
       is_reverse_ ? rows.LastBeginningUpTo(unescaped_row_) : rows.FirstEndingBehind(unescaped_row_);
+  // No range is left in the direction of the scan.
   is_at_end_ = range == nullptr;
   if (is_at_end_) return false;
   if (!range->Has(unescaped_row_)) {
@@ -134,6 +144,7 @@ bool TableScanner::EnterRow() {
     return false;
   }
   if (filter_->BeginRow(unescaped_row_)) return true;
+  // The next row is sought below before_, wherever the cursors stand.
   if (is_reverse_) return false;
   for (const Family& family : families_) {
     if (family.cursor->Valid() && family.cursor->row() == row_) family.cursor->NextRow();
@@ -142,6 +153,8 @@ bool TableScanner::EnterRow() {
 }
 
 void TableScanner::SkipToRange(const ByteRanges::Range& range) {
+  // The range begins at or before the row and does not have it: so it ends before it, and is not
+  // open.
   if (is_reverse_) {
     before_.clear();
     return AppendEscaped(range.upper, &before_);
@@ -149,6 +162,7 @@ void TableScanner::SkipToRange(const ByteRanges::Range& range) {
   std::string lower;
   AppendEscaped(range.lower, &lower);
   for (const Family& family : families_) {
+    // Others are there already, on a row of the range or behind it.
     if (family.cursor->Valid() && family.cursor->row() < lower) family.cursor->Seek(lower);
   }
 }
@@ -157,8 +171,11 @@ bool TableScanner::Fill(RowResultBuilder* result) {
   for (const Family& family : families_) {
     FamilyCursor& cursor = *family.cursor;
     if (!cursor.Valid() || cursor.row() != row_) continue;
+    // Whether the row goes on is told by a number, without a comparison of its bytes.
     const uint64_t row_number = cursor.row_number();
     while (cursor.Valid() && cursor.row_number() == row_number) {
+      // There is a cell to look at, but with a filter perhaps none to show: Next passes over empty
+      // parts.
       if (max_cells_ != 0 && result->num_cells() == max_cells_) return true;
       if (!filter_) {
         result->Add(family.state->name, cursor);
@@ -192,6 +209,7 @@ bool TableScanner::NextOfOneFamily(RowResult* row) {
   } while (cursor.Valid() && cursor.row_number() == row_number);
   num_rows_++;
   if (cursor.Valid() || !NoteErrors()) return true;
+  // What was gathered may lack cells of the row.
   row->Clear();
   return false;
 }
@@ -201,6 +219,7 @@ bool TableScanner::Next(RowResult* row) {
   if (is_plain && status_.ok()) return NextOfOneFamily(row);
   while (status_.ok() && !is_at_end_) {
     RowResultBuilder result(row);
+    // A row that comes in parts is begun once, counted once and, for the filter, ended once.
     const bool is_new_row = !is_in_row_;
     if (is_new_row) {
       if (max_rows_ != 0 && num_rows_ == max_rows_) break;
@@ -215,6 +234,7 @@ bool TableScanner::Next(RowResult* row) {
     }
     is_in_row_ = Fill(&result);
     if (NoteErrors()) break;
+    // Errors come first: a filter must not decide about a row that was not read to its end.
     if (filter_ && !is_in_row_) filter_->EndRow(&result);
     if (result.num_cells() == 0) continue;
     result.SetEscapedRow(row_);

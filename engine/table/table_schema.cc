@@ -17,6 +17,7 @@ namespace {
 constexpr char kTableFormat = 1;
 constexpr uint64_t kHasRowMarkers = 1;
 constexpr uint64_t kHasCellTtls = 2;
+// The store's limit.
 constexpr size_t kMaxColumnFamilyNameBytes = 255;
 constexpr std::string_view kRowPrefixText = "ROWPREFIX_FIXED_LENGTH:";
 constexpr std::string_view kDelimiterText = "ROWPREFIX_DELIMITED:";
@@ -27,6 +28,7 @@ absl::Status BadSchema(std::string_view of, std::string_view what) {
       absl::StrCat("'", absl::CHexEscape(ToAbsl(of)), "': ", ToAbsl(what)));
 }
 
+// No colon, which separates table and family in the name of a column family.
 absl::Status CheckName(std::string_view name) {
   const auto is_good = [](char letter) {
     return absl::ascii_isalnum(static_cast<unsigned char>(letter)) || letter == '_' ||
@@ -40,6 +42,7 @@ absl::Status CheckGarbageRule(const FamilySchema& family) {
   if (const auto rule = GarbageRule::Parse(family.garbage_rule); !rule.ok()) {
     return BadSchema(family.name, ToStd(rule.status().message()));
   }
+  // A schema that gave both would say two things of the same versions.
   const FamilySchema defaults;
   if (family.max_versions == defaults.max_versions && family.ttl_seconds == 0 &&
       family.min_versions == 0) {
@@ -61,6 +64,7 @@ absl::Status CheckFamilyRules(const FamilySchema& family) {
   if (family.min_versions > 0 && family.ttl_seconds == 0) {
     return BadSchema(family.name, "MIN_VERSIONS means nothing without a TTL");
   }
+  // Then the time to live would let go of nothing that VERSIONS has kept.
   if (family.min_versions >= family.max_versions) {
     return BadSchema(family.name,
                      absl::StrCat("MIN_VERSIONS is ", family.min_versions,
@@ -68,6 +72,7 @@ absl::Status CheckFamilyRules(const FamilySchema& family) {
   }
   if (!family.garbage_rule.empty()) WINNOW_RETURN_IF_ERROR(CheckGarbageRule(family));
   const FilterTexts texts = FilterTextsOf(family);
+  // Read as the store will read them.
   if (const auto key = filter::FilterKeyExtractor::Parse(texts.filter_key); !key.ok()) {
     return BadSchema(family.name, absl::StrCat("BLOOMFILTER: ", key.status().message()));
   }
@@ -77,6 +82,8 @@ absl::Status CheckFamilyRules(const FamilySchema& family) {
   return absl::OkStatus();
 }
 
+// In the order of FORMAT.md. Flags that are unknown are damage: a version that has more of them
+// writes another first byte.
 bool GetFamily(std::string_view* rest, StoredFamily* family) {
   std::string_view name;
   std::string_view bloom_filter;
@@ -105,6 +112,8 @@ std::string ColumnFamilyName(std::string_view table, std::string_view family) {
   return absl::StrCat(ToAbsl(table), ":", ToAbsl(family));
 }
 
+// What a filter knows of rows and columns it knows as components of the key (FORMAT.md):
+// `component:1` is the row with its end, `component:2` row and column.
 FilterTexts FilterTextsOf(const FamilySchema& schema) {
   const std::string_view bloom = schema.bloom_filter;
   FilterTexts texts{schema.filter, std::string(bloom)};
@@ -120,6 +129,7 @@ FilterTexts FilterTextsOf(const FamilySchema& schema) {
         absl::StrCat(ToAbsl(kRowPart), "+delimiter:", ToAbsl(bloom.substr(kDelimiterText.size())));
   }
   // As the store writes them, so that they can be compared.
+  // What cannot be parsed is left as it is, for CheckFamilyRules to report.
   if (const auto key = filter::FilterKeyExtractor::Parse(texts.filter_key); key.ok()) {
     texts.filter_key = key->ToString();
   }
@@ -132,6 +142,7 @@ FilterTexts FilterTextsOf(const FamilySchema& schema) {
 absl::Status CheckSchema(TableSchema* schema) {
   WINNOW_RETURN_IF_ERROR(CheckName(schema->name));
   if (schema->families.empty()) return BadSchema(schema->name, "a table has at least one family");
+  // In the order in which they are stored; and names that are equal stand side by side.
   std::sort(schema->families.begin(), schema->families.end(),
             [](const FamilySchema& a, const FamilySchema& b) { return a.name < b.name; });
   const FamilySchema* before = nullptr;
@@ -153,6 +164,7 @@ namespace {
 
 GarbageRule RuleOf(const FamilySchema& schema) {
   if (schema.garbage_rule.empty()) return GarbageRule::Of(schema);
+  // It was checked when the schema was. A rule without limits keeps everything.
   return GarbageRule::Parse(schema.garbage_rule).value_or(GarbageRule());
 }
 
@@ -166,6 +178,7 @@ bool AreStricter(const FamilySchema& after, const FamilySchema& before) {
   return RuleOf(after).IsStricterThan(RuleOf(before));
 }
 
+// GetFamily reads the same fields in the same order.
 std::string EncodeTable(const StoredTable& table) {
   std::string stored(1, kTableFormat);
   PutVarint64(&stored, table.families.size());
@@ -197,6 +210,7 @@ absl::StatusOr<StoredTable> DecodeTable(std::string_view name, std::string_view 
   }
   stored.remove_prefix(1);
   uint64_t count = 0;
+  // A family takes more than a byte: a count that cannot be true is found before the loop.
   if (!GetVarint64(&stored, &count) || count == 0 || count > stored.size()) return damaged();
   StoredTable table;
   TableSchema schema;
@@ -207,6 +221,7 @@ absl::StatusOr<StoredTable> DecodeTable(std::string_view name, std::string_view 
     schema.families.push_back(family.schema);
     table.families.push_back(std::move(family));
   }
+  // What is stored has passed this check before, and in the order into which it puts families.
   if (!stored.empty() || !CheckSchema(&schema).ok()) return damaged();
   for (size_t i = 0; i < count; i++) {
     if (schema.families[i].name != table.families[i].schema.name) return damaged();

@@ -24,6 +24,8 @@ const StoredFamily* FindStored(const StoredTable& table, std::string_view family
 }
 
 // What the table is to be, from what it is.
+// A family that stays keeps its flags, since its cells stay as well, and the time of its last
+// tightening unless this is another.
 StoredTable Altered(const StoredTable& before, const TableSchema& schema, uint64_t now_ms) {
   StoredTable after;
   for (const FamilySchema& family : schema.families) {
@@ -78,6 +80,7 @@ absl::StatusOr<TableSchema> TableDatabaseImpl::DescribeTable(std::string_view na
 const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
                                                      const StoredFamily& family,
                                                      ColumnFamily* column_family) {
+  // Rules and flags before the clock: with the clock the filter begins to drop cells by them.
   ExpiredCells& cells = ExpiredCellsOf(ColumnFamilyName(table, family.schema.name));
   cells.rules().Store(RulesOf(family));
   cells.rules().StoreFlags(family.has_row_markers, family.has_cell_ttls);
@@ -103,12 +106,15 @@ absl::Status TableDatabaseImpl::CreateColumnFamilies(const std::vector<std::stri
     options.filter_key = texts.filter_key;
     const auto created = db_->CreateColumnFamily(options, names[i]);
     if (created.ok()) continue;
+    // What cannot be dropped keeps its intent, and goes when the database is opened next.
     DropColumnFamilies(names).IgnoreError();
     return created.status();
   }
   return absl::OkStatus();
 }
 
+// One that is not there was never created, or was dropped before a crash. Intents go last,
+// together: until then whatever is left is dropped by the next opening.
 absl::Status TableDatabaseImpl::DropColumnFamilies(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto family = db_->FindColumnFamily(name);
@@ -132,12 +138,17 @@ absl::StatusOr<Table*> TableDatabaseImpl::CreateTable(const TableSchema& wanted)
       names.push_back(ColumnFamilyName(schema.name, family.name));
     }
     WINNOW_RETURN_IF_ERROR(CreateColumnFamilies(names, schema.families));
+    // From here on the table exists; a crash before leaves intents alone.
     WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(schema.name, stored, names, {}));
     WINNOW_RETURN_IF_ERROR(AdoptTable(schema.name, std::move(stored)));
     return tables_[schema.name].state.get();
   });
 }
 
+// In three parts: new column families are created under intents, beside writers; with all rows
+// latched the schema is saved, by one batch that takes these intents away and adds those of removed
+// families, and what is in memory follows; then removed column families are dropped. A crash leaves
+// the old schema or the new one, and by the intents the next opening drops what belongs to neither.
 absl::Status TableDatabaseImpl::AlterTable(const TableSchema& wanted) {
   return CatchOutOfMemory([&]() -> absl::Status {
     TableSchema schema = wanted;
@@ -162,6 +173,8 @@ absl::Status TableDatabaseImpl::AlterTable(const TableSchema& wanted) {
     if (!added.empty()) WINNOW_RETURN_IF_ERROR(CreateColumnFamilies(added, added_schemas));
     {
       // Nobody writes by some of the old rules and some of the new.
+      // The stamp is taken under the latches, so that nothing that was written by the old rules is
+      // newer.
       const RowLatchGuard everyone(latches_);
       WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
       WINNOW_RETURN_IF_ERROR(CleanByOldRules(*entry, schema));
@@ -190,6 +203,7 @@ absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered
                                                const std::vector<std::string>& removed) {
   const std::string& table = entry->state->name();
   WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(table, altered, added, removed));
+  // A family that stays keeps its FamilyState: a TableWriter takes a new one for a new family.
   auto list = std::make_unique<FamilyList>();
   for (const StoredFamily& family : altered.families) {
     const std::string name = ColumnFamilyName(table, family.schema.name);
@@ -203,6 +217,8 @@ absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered
     list->push_back(AddFamilyState(table, family, column_family));
   }
   entry->stored = std::move(altered);
+  // Lists are kept until the database is closed, for readers without locks; so none is made without
+  // need.
   if (*list != entry->state->families()) entry->state->SetFamilies(std::move(list));
   entry->state->SetWhole();
   return absl::OkStatus();
@@ -217,10 +233,13 @@ absl::Status TableDatabaseImpl::DropTable(std::string_view name) {
       names.push_back(ColumnFamilyName(name, family.schema.name));
     }
     {
+      // A writer that has found the table usable holds a latch until it has written; the next one
+      // finds it dropped.
       const RowLatchGuard everyone(latches_);
       WINNOW_RETURN_IF_ERROR(catalog_->RemoveTable(name, names));
       entry->state->Drop();
     }
+    // Its handles are valid until the database is closed.
     dropped_tables_.push_back(std::move(entry->state));
     tables_.erase(tables_.find(name));
     return DropColumnFamilies(names);
@@ -232,6 +251,8 @@ absl::Status TableDatabaseImpl::TruncateTable(std::string_view name) {
   return CatchOutOfMemory([&]() -> absl::Status {
     const MutexLock lock(&schema_mutex_);
     WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindUsableEntry(name));
+    // Without them an Increment that has read its column before could write the old sum back behind
+    // the truncation.
     const RowLatchGuard everyone(latches_);
     WriteBatch batch;
     const std::string end = EndOfTable();
@@ -254,6 +275,9 @@ absl::Status TableDatabaseImpl::SetFlag(const TableState& table, std::string_vie
     if (stored.schema.name != family) continue;
     (flag == Flag::kRowMarkers ? stored.has_row_markers : stored.has_cell_ttls) = true;
   }
+  // A writer looks at the flag under its latch and goes by it until it has written; the flag may
+  // not change in between. It is recorded first: a crash before it is used leaves it set for
+  // nothing.
   const RowLatchGuard everyone(latches_);
   WINNOW_RETURN_IF_ERROR(catalog_->SaveFlags(table.name(), flagged));
   entry->stored = std::move(flagged);

@@ -6,8 +6,10 @@ namespace winnow {
 
 absl::Status TableState::Unusable() const {
   if (is_dropped()) {
+    // A handle outlives its table: it is valid until the database is closed.
     return absl::FailedPreconditionError(absl::StrCat("table '", name_, "' has been dropped"));
   }
+  // Dropped is for good; this the user can mend, and is told how.
   return absl::DataLossError(absl::StrCat(
       "table '", name_, "': the column family '", ColumnFamilyName(name_, missing_),
       "' is missing, and all that it held: `winnow table alter ", name_, " ", missing_,

@@ -1,5 +1,9 @@
 // Mutations. Each holds the latches of its rows from before it takes its write numbers until its
 // batch is written.
+//
+// In each the order is: what can be checked without latches; flags of families, whose SetFlag takes
+// all latches; the latches of the rows; the tables once more, which may have changed; the clock;
+// what has to be read; one batch to the store.
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +28,7 @@ struct PutBuffers {
   WriteBatch batch;
 };
 
+// The most significant byte first, in two's complement; no bytes at all are 0.
 int64_t DecodeCounter(std::string_view bytes) {
   uint64_t number = 0;
   for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
@@ -72,6 +77,7 @@ std::vector<uint16_t> LatchesOf(const std::vector<TableChange>& changes) {
 
 }  // namespace
 
+// Without latches: a batch that is wrong holds up nobody.
 absl::Status TableDatabaseImpl::CheckChanges(const std::vector<TableChange>& changes) {
   for (const TableChange& change : changes) {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
@@ -84,6 +90,8 @@ absl::Status TableDatabaseImpl::CheckChanges(const std::vector<TableChange>& cha
 }
 
 // Each family's flags are set once in its life; nothing is done here after that.
+// Called without latches: SetFlag takes the mutex of schemas, which comes before them in the lock
+// order, and then all of them.
 absl::Status TableDatabaseImpl::PrepareFlags(const std::vector<TableChange>& changes) {
   for (const TableChange& change : changes) {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
@@ -117,11 +125,15 @@ absl::Status TableDatabaseImpl::Write(const WriteOptions& options, const TableBa
 // Tables are looked at again: they change while nobody holds a latch.
 absl::Status TableDatabaseImpl::WriteLatched(const WriteOptions& options,
                                              const std::vector<TableChange>& changes) {
+  // A batch that can be read takes more time and memory, so that one is made only where it is
+  // needed.
   bool reads_changes = false;
   for (const TableChange& change : changes) {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
     reads_changes = reads_changes || RowWriter::NeedsReads(*table, change);
   }
+  // A number for each change: later ones of a batch see those before, and a marker hides what has a
+  // smaller number.
   WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(changes.size()));
   RowWriter writer(db_.get(), stamp, reads_changes);
   for (const TableChange& change : changes) {
@@ -143,6 +155,7 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
       const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
       WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
       WINNOW_ASSIGN_OR_RETURN(const FamilyState* const found, state->Find(family));
+      // The flag does not change while a latch is held (SetFlag).
       if (!found->rules->has_cell_ttls()) [[likely]] {
         WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
         PutBuffers& buffers = PerThread<PutBuffers>::Get();
@@ -163,6 +176,7 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
         return status;
       }
     }
+    // The column has to be read first. The latch has been given back, for Write takes it itself.
     TableBatch batch;
     batch.Put(table, row, family, qualifier, value);
     return Write(options, batch);
@@ -191,17 +205,22 @@ absl::Status TableDatabaseImpl::ReadModifyWrite(const WriteOptions& options, Tab
   TableChange put{TableChangeType::kPut,  table, std::string(row), std::string(family),
                   std::string(qualifier), {},    std::nullopt};
   WINNOW_RETURN_IF_ERROR(CheckChange(put));
+  // From before the read until the write is done: nobody changes the column in between.
   const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
   WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
   WINNOW_ASSIGN_OR_RETURN(const FamilyState* const found, state->Find(family));
   WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
+  // It has to be read: CleanColumn looks at the column with the put in it.
   RowWriter writer(db_.get(), stamp, /*reads_changes=*/true);
   WINNOW_ASSIGN_OR_RETURN(const NewestCell newest,
                           ReadNewest(writer.moment(), *found, row, qualifier));
+  // Below a newest version of the future the new one would not be the newest. With an equal
+  // timestamp it takes that one's place, as the same key.
   put.timestamp = std::max(stamp.now_ms, newest.timestamp);
   WINNOW_ASSIGN_OR_RETURN(put.value, change(newest));
   WINNOW_RETURN_IF_ERROR(CheckCellBytes(put.value));
   WINNOW_RETURN_IF_ERROR(writer.Apply(*state, put));
+  // Otherwise a counter would leave a version at each step for readers to pass over.
   if (found->rules->Load().max_versions <= kFewVersions) {
     WINNOW_RETURN_IF_ERROR(writer.CleanColumn(*found, row, qualifier));
   }
@@ -236,6 +255,8 @@ absl::StatusOr<std::string> TableDatabaseImpl::Append(const WriteOptions& option
     std::string whole;
     const auto append = [&](const NewestCell& newest) -> absl::StatusOr<std::string> {
       whole = newest.value;
+      // O(value) each time: there is no operand to merge later, since the call gives the whole
+      // value.
       whole.append(suffix);
       return whole;
     };
@@ -253,6 +274,8 @@ absl::StatusOr<bool> TableDatabaseImpl::WriteIf(const WriteOptions& options, Tab
   WINNOW_RETURN_IF_ERROR(CheckRow(row));
   WINNOW_RETURN_IF_ERROR(PrepareFlags(changes));
   std::vector<uint16_t> wanted = LatchesOf(changes);
+  // With those of the batch and not after them: guards that take all of theirs in one ascending
+  // pass do not wait for each other in a circle.
   wanted.push_back(RowLatches::LatchOf(row));
   const RowLatchGuard latches(latches_, std::move(wanted));
   WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
@@ -262,6 +285,7 @@ absl::StatusOr<bool> TableDatabaseImpl::WriteIf(const WriteOptions& options, Tab
   moment.now_ms = clock_->Now();
   WINNOW_ASSIGN_OR_RETURN(const bool holds, condition(*state, moment));
   if (!holds) return false;
+  // With an empty batch the call only asks.
   if (!changes.empty()) WINNOW_RETURN_IF_ERROR(WriteLatched(options, changes));
   return true;
 }
@@ -287,6 +311,8 @@ absl::StatusOr<bool> TableDatabaseImpl::CheckAndMutate(const WriteOptions& optio
                                                        const TableBatch& batch) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
     const auto holds = [&](const TableState& state, CellMoment& moment) -> absl::StatusOr<bool> {
+      // By default of all families, one version of each column: whether anything is shown is all
+      // that counts.
       TableReadOptions read;
       read.filter = condition;
       WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(state, read));
@@ -308,6 +334,7 @@ absl::Status TableDatabaseImpl::DeleteRows(const WriteOptions& options, Table* t
     if (!to.empty() && to < from) {
       return absl::InvalidArgumentError("DeleteRows: `to` comes before `from`");
     }
+    // Escaped rows without an end: below all keys of the row, and above all of those before it.
     std::string begin;
     AppendEscaped(from, &begin);
     std::string end = EndOfTable();
