@@ -65,6 +65,7 @@ void BackgroundErrors::JobFailed(JobKind kind, const absl::Status& status) {
   const int doublings = std::min(retry.failures_in_a_row, 10);
   retry.failures_in_a_row++;
   retry.error = WithContext(status, what, " failed and is tried again");
+  // 50, 100, 200 ... ms, and 2 s from the seventh failure on.
   retry.next_try = clock_() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
   recorder_->Local().Add(Ticker::kBackgroundRetries);
   NotifyError(status, what, /*will_retry=*/true);
@@ -91,6 +92,8 @@ std::optional<SteadyTime> BackgroundErrors::next_try() const {
 // Neither fatal nor tried again: the bytes will not get better, and everything else is sound. The
 // first damage stays for the property winnow.background-error; listeners hear of later ones.
 void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files) {
+  // Readers go on by what can be read of the files, and the error of a read that meets the damage
+  // is that read's.
   recorder_->Local().Add(Ticker::kFilesQuarantined, num_files);
   events_->AddIfCorruption(status);
   quarantine_.Update(

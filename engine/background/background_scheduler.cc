@@ -53,6 +53,7 @@ absl::Status BackgroundScheduler::StartThreads(size_t num_threads) {
 
 // Threads that were started before one could not be are there for the next time.
 absl::Status BackgroundScheduler::StartMoreThreads(int num_threads) {
+  // After Stop has taken the threads nobody would join another one.
   if (stopping_ || jobs_ == nullptr) return absl::OkStatus();
   return StartThreads(static_cast<size_t>(num_threads));
 }
@@ -69,6 +70,8 @@ void BackgroundScheduler::Stop() {
     cancelled_.store(true, std::memory_order_relaxed);
     work_available_.SignalAll();
     progress_.SignalAll();
+    // Out of the reach of StartMoreThreads, and joined without the mutex, which the threads need to
+    // end.
     threads.swap(threads_);
   }
   for (std::thread& thread : threads) thread.join();
@@ -77,6 +80,8 @@ void BackgroundScheduler::Stop() {
 void BackgroundScheduler::RunThread(BackgroundJobs* jobs, size_t index) {
   DatabaseLock lock(mutex_);
   while (!stopping_) {
+    // Threads beyond the number that the options give are not ended but sleep: a larger number
+    // later needs none to be started, which the system might refuse.
     if (index >= num_used_) {
       work_available_.Wait(mutex_);
       continue;
@@ -104,6 +109,7 @@ void BackgroundScheduler::RunThread(BackgroundJobs* jobs, size_t index) {
 
 bool BackgroundScheduler::UpkeepIfDue(BackgroundJobs* jobs) {
   if (upkeep_runs_ || !errors_.fatal().ok() || SteadyNow() < next_upkeep_) return false;
+  // One thread at a time, since what is looked at has no lock of its own (FileInPlace).
   upkeep_runs_ = true;
   absl::Status status;
   {
@@ -111,6 +117,7 @@ bool BackgroundScheduler::UpkeepIfDue(BackgroundJobs* jobs) {
     status = CatchOutOfMemory([&] { return jobs->DoUpkeep(); });
   }
   upkeep_runs_ = false;
+  // From the end: however slow the disk is, threads have an interval for other work.
   next_upkeep_ = SteadyNow() + kUpkeepInterval;
   // Without the means to look, nothing is known that was not known before.
   if (!status.ok() && !absl::IsResourceExhausted(status)) {

@@ -1,3 +1,9 @@
+// The state of one column family, and how readers come to see it change.
+//
+// A key can be in the active memtable, in the immutable ones, and in the tables of the present
+// version. Readers never look at these members but at a ReadView, a copy of all of them that was
+// made under the mutex. So a change of a member is one thing, and a view with it another: a
+// function here installs the view itself, or says that its caller does.
 #include "engine/column_family/column_family_state.h"
 
 #include <algorithm>
@@ -25,6 +31,8 @@ ColumnFamilyState::ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOpt
       allows_ingest_behind_(options_->allow_ingest_behind),
       comparator_(record.comparator),
       hash_seed_(hash_seed),
+      // Never null, so that nobody who meets an operand has to ask. The stand-in refuses to merge,
+      // with the recorded name in its error.
       merge_operator_(options_->merge_operator != nullptr
                           ? options_->merge_operator
                           : MissingMergeOperator(record.merge_operator_name)),
@@ -46,6 +54,8 @@ absl::Status ColumnFamilyState::ReservedError() const {
       "' belongs to the tables of the database, through which alone it changes (`winnow table`)"));
 }
 
+// Tables that are there keep the filters that they have. Look-ups hash by the new key from the next
+// view on, and for tables of other settings once more.
 void ColumnFamilyState::SetFilter(FilterSettings settings) {
   filter_spec_ = std::move(settings.spec);
   filter_key_ = settings.key;
@@ -60,6 +70,7 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
   MemtableSizes sizes;
   sizes.buffer_bytes = options_->write_buffer_bytes;
   sizes.filter_bytes = static_cast<size_t>(filter_bytes);
+  // A busy family's memtable fills again: the filter of the next one is sized for as much.
   sizes.previous_bytes = active_ == nullptr ? 0 : active_->memory_bytes();
   return std::make_shared<Memtable>(comparator_, sizes, budget_);
 }
@@ -68,10 +79,13 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
 // would not find what is written to it from now on.
 void ColumnFamilyState::SwitchMemtable() {
   std::shared_ptr<Memtable> fresh = NewMemtable();
+  // For the push_back below, which comes when nothing may fail any more.
   immutables.reserve(immutables.size() + 1);
   ViewHolder::Held reserved = ReserveView();
   ReadView& view = *reserved.front();
   FillView(version_, &view);
+  // FillView goes by the members, in which it is still the active one: the newest of the
+  // immutables.
   if (active_ != nullptr) view.immutables.insert(view.immutables.begin(), active_);
   view.active = fresh;
   views.Install(std::move(reserved));
@@ -106,6 +120,8 @@ void ColumnFamilyState::FinishRelease() {
       memtable->EnterStage(WriteBufferBudget::Stage::kFlushed);
     }
   }
+  // And not clear(), which would keep the memory of the longest list for as long as the family
+  // lives.
   std::vector<std::weak_ptr<Memtable>>().swap(released_);
 }
 
@@ -128,8 +144,11 @@ struct Nothing {
 
 // A handle stays for as long as its database, and with it whatever the state holds.
 void ColumnFamilyState::InstallNothing() {
+  // First, since it may run out of memory: then nothing of the family has changed.
   static const Nothing& nothing = *new Nothing;
   std::vector<std::shared_ptr<Memtable>>().swap(immutables);
+  // The memory itself goes with the last view, which an iterator may hold for long. No flush will
+  // give it back, so that no writer may wait for it.
   active_->EnterStage(WriteBufferBudget::Stage::kFlushed);
   active_ = nothing.view->active;
   version_ = nothing.view->version;
@@ -146,6 +165,8 @@ void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
 }
 
 void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> version) {
+  // Whether or not there is memory for a view: the version is durable, and what is picked, written
+  // and installed from now on is based on it.
   version_ = std::move(version);
   view_is_stale_ = !UnlessOutOfMemory(
       [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { InstallView(version_); });
@@ -154,6 +175,7 @@ void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> versio
 void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> version,
                                            ViewHolder::Held reserved) {
   FillView(version, reserved.front().get());
+  // A stale view that RenewStaleView was to replace is replaced by this one.
   version_ = std::move(version);
   views.Install(std::move(reserved));
   view_is_stale_ = false;
@@ -178,11 +200,14 @@ void ColumnFamilyState::FillView(std::shared_ptr<const Version> version, ReadVie
 
 Compression ColumnFamilyState::CompressionFor(int level) const {
   const auto& levels = options_->compression_per_level;
+  // The last entry of the list counts for all deeper levels too.
   if (levels.empty()) return options_->compression;
   return levels[std::min(static_cast<size_t>(level), levels.size() - 1)];
 }
 
 absl::Status ColumnFamilyState::CheckOperand(std::string_view operand) const {
+  // Asked by the leader of the write queue at the latest: an operand that no reader could merge
+  // must not get into the log.
   const absl::Status status = CheckMergeOperand(*merge_operator_, operand);
   if (status.ok()) [[likely]]
     return status;
@@ -195,6 +220,9 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   SstableBuilderOptions builder;
   builder.comparator = comparator_;
   builder.filter_spec = filter_spec_;
+  // Under a budget the plan takes the place of the amount in the spec, and the filter is cut into
+  // units that can be in memory or not. A policy of the user's makes filters of its own size, of
+  // which nothing can be planned.
   if (planned_filter_bits_.has_value() && filter_spec_.kind != filter::FilterKind::kNone &&
       filter_policy_ == nullptr) {
     builder.filter_spec.bits_per_key = 0;
@@ -227,6 +255,8 @@ absl::Status CheckFilterFitsComparator(std::string_view filter, std::string_view
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(filter));
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterKeyExtractor extractor,
                           filter::FilterKeyExtractor::Parse(filter_key));
+  // A range filter works on numbers made of the first bytes of keys, which are in the order of the
+  // keys under the bytewise comparator alone.
   if (spec.range_bits != 0 && &comparator != BytewiseComparator()) {
     return absl::InvalidArgumentError(absl::StrCat("filter: the range filter of '", ToAbsl(filter),
                                                    "' needs the bytewise comparator, not '",

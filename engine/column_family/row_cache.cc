@@ -1,3 +1,8 @@
+// A row is what the tables of a family had of one key when it was read. Rows are never updated: one
+// that is out of date goes when it is met (another generation, or its time is up), when a flush
+// writes its key, or when there is no room. The shards are hash tables over lists in the order of
+// the last use; that part of the protocol which makes answers right is RowValidity's, in the
+// header.
 #include "engine/column_family/row_cache.h"
 
 #include <algorithm>
@@ -64,12 +69,16 @@ class RowCache::Shard {
     const auto found = by_hash_.find(hash);
     if (found == by_hash_.end()) return false;
     const Row& row = *found->second;
+    // Another key with the same hash: the one row that there is says nothing of this one.
     if (row.family_id != family.id || row.key != key) return false;
+    // So ForgetAll is one addition, however many rows there are: they go one by one as they are
+    // met, or as the oldest.
     if (row.generation != family.validity->generation() ||
         (row.expires_at != 0 && row.expires_at <= now)) {
       Erase(found->second);
       return false;
     }
+    // It may have what the snapshot must not see, and stays for those who read later.
     if (row.read_at > snapshot) return false;
     rows_.splice(rows_.begin(), rows_, found->second);
     result->found = row.found;
@@ -77,6 +86,7 @@ class RowCache::Shard {
     result->type = row.type;
     result->sequence = row.sequence;
     result->mapped = nullptr;
+    // A share of the bytes: the row may be dropped while the caller has the value.
     result->pin = row.value ? row.value.Share() : BlockRef();
     result->value = row.value ? row.value->contents() : std::string_view();
     return true;
@@ -94,6 +104,8 @@ class RowCache::Shard {
     MutexLock lock(&mutex_);
     if (!family.validity->IsStill(moment)) return;
     if (most_bytes_ == 0 || ttl_millis != ttl_millis_) return;
+    // The one step that may run out of memory, and nothing has changed before it. What follows only
+    // moves nodes from list to list.
     const auto [place, is_new] = by_hash_.try_emplace(hash, made.begin());
     if (!is_new) {
       bytes_ -= place->second->bytes();
@@ -102,6 +114,7 @@ class RowCache::Shard {
     }
     bytes_ += made.front().bytes();
     rows_.splice(rows_.begin(), made);
+    // The new row is in front and stays, whatever it takes: RowCache::Insert has bounded it.
     while (bytes_ > most_bytes_ && rows_.size() > 1) TakeOldest(&dropped);
   }
 
@@ -109,6 +122,8 @@ class RowCache::Shard {
     std::list<Row> dropped;  // freed outside of the lock, as the table is
     std::unordered_map<uint64_t, std::list<Row>::iterator> table;
     MutexLock lock(&mutex_);
+    // The end of a row's time is in the row, chosen when it came. All of them go, rather than each
+    // be looked at under the lock.
     const bool is_shorter = ttl_millis != 0 && (ttl_millis_ == 0 || ttl_millis < ttl_millis_);
     most_bytes_ = most_bytes;
     ttl_millis_ = ttl_millis;
@@ -168,6 +183,8 @@ RowCache::~RowCache() = default;
 RowCache::Shard& RowCache::ShardOf(uint64_t hash) const { return *shards_[hash % kNumShards]; }
 
 void RowCache::SetLimits(size_t capacity_bytes, uint64_t ttl_seconds) {
+  // No lock covers all of this: an Insert that has chosen by one time, and meets the other in its
+  // shard, keeps nothing.
   bytes_of_shard_.store(capacity_bytes / kNumShards, std::memory_order_relaxed);
   ttl_millis_.store(ttl_seconds * 1000, std::memory_order_relaxed);
   for (const auto& shard : shards_) {
@@ -177,12 +194,15 @@ void RowCache::SetLimits(size_t capacity_bytes, uint64_t ttl_seconds) {
 
 // Nobody outside knows the seed, and so nobody can choose keys with one hash.
 uint64_t RowCache::HashOf(uint32_t family_id, std::string_view user_key) const {
+  // The golden ratio as a fraction of 2^64: seeds of neighbouring families share no pattern, so
+  // that one key has unrelated rows in them.
   return filter::HashKey(user_key, seed_ + family_id * uint64_t{0x9e3779b97f4a7c15});
 }
 
 bool RowCache::Find(const RowFamily& family, std::string_view user_key, SequenceNumber snapshot,
                     PointResult* result) {
   const uint64_t hash = HashOf(family.id, user_key);
+  // Without a time limit no row has an end, and the clock is not asked.
   const uint64_t now = ttl_millis_.load(std::memory_order_relaxed) == 0 ? 0 : NowMillis();
   return ShardOf(hash).Find(hash, family, user_key, snapshot, now, result);
 }
@@ -200,9 +220,11 @@ void RowCache::Insert(const RowFamily& family, const RowValidity::Moment& moment
     Row row;
     row.hash = HashOf(family.id, user_key);
     row.family_id = family.id;
+    // The moment's: the shard compares that with the present one, under its lock.
     row.generation = moment.generation;
     row.read_at = read_at;
     row.expires_at = 0;
+    // From nine to eleven tenths of the time, each as likely.
     if (ttl_millis != 0) {
       const uint64_t tenth = ttl_millis / 10;
       row.expires_at = NowMillis() + ttl_millis - tenth + RandomIdentity() % (2 * tenth + 1);
@@ -212,6 +234,8 @@ void RowCache::Insert(const RowFamily& family, const RowValidity::Moment& moment
     row.type = result.found ? result.type : EntryType::kDelete;
     row.sequence = result.found ? result.sequence : 0;
     if (value_bytes > 0) {
+      // A copy, since a share would keep the whole block that the value lies in, beyond the account
+      // of the block cache.
       row.value = CachedBlock::Allocate(value_bytes);
       if (!row.value) return;
       std::memcpy(row.value.mutable_block()->mutable_data(), result.value.data(), value_bytes);
@@ -229,6 +253,8 @@ uint64_t RowCache::Forget(const RowFamily& family,
                           const std::vector<std::shared_ptr<Memtable>>& memtables) {
   family.validity->BeginFlush();
   for (const auto& memtable : memtables) {
+    // Rows are found by hash: which of them a range covers cannot be told without looking at every
+    // one.
     if (!memtable->has_range_deletions()) continue;
     family.validity->ForgetAll();
     return 0;

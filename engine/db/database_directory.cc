@@ -1,3 +1,8 @@
+// Looking at a directory without the lock of its database.
+//
+// Whoever looks so may see any state between two steps of a process that writes, creates or
+// destroys there. So what is seen is looked at again: under the lock by DatabaseOpener, and by
+// ReadBesideWriter where no lock is taken.
 #include "engine/db/database_directory.h"
 
 #include <algorithm>
@@ -62,6 +67,7 @@ absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
     if (!is_directory) {
       return absl::InvalidArgumentError(absl::StrCat(path, " is a file, not a directory"));
     }
+    // LevelDB and RocksDB have a CURRENT too.
     WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(file_system, path));
     WINNOW_ASSIGN_OR_RETURN(const bool has_current, file_system.Exists(CurrentFileName(path)));
     if (has_current) return absl::OkStatus();
@@ -100,6 +106,7 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
     if (type != FileType::kLog) continue;
     const absl::StatusOr<bool> has_writes =
         LogHoldsWrites(file_system, absl::StrCat(path, "/", name), number);
+    // It has gone since the listing: whoever removed it knew that it was not needed.
     if (absl::IsNotFound(has_writes.status())) continue;
     if (!has_writes.ok()) return has_writes.status();
     if (*has_writes) log_with_writes = name;
@@ -115,6 +122,8 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
 // next try.
 absl::Status ReadBesideWriter(FileSystem& file_system, const std::string& path,
                               absl::FunctionRef<absl::Status()> read) {
+  // The shape is taken before and after: an error while nothing has changed is no writer's doing,
+  // and final.
   for (int tries = kReadTries;; tries--) {
     const auto shape = ShapeOf(file_system, path);
     const absl::Status status = read();

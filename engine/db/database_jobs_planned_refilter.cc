@@ -27,6 +27,7 @@ constexpr std::chrono::milliseconds kLookAroundInterval{20};
 }  // namespace
 
 void DatabaseJobs::ProposeRefilter(PlannedRefilter refilter) {
+  // One at a time; a proposal that comes while one runs rests on a plan without its outcome.
   if (planned_refilter_runs_) return;
   planned_refilter_ = std::move(refilter);
   parts_.scheduler->SignalWork();
@@ -39,6 +40,8 @@ std::shared_ptr<SstableFile> DatabaseJobs::FindPlanned(const PlannedRefilter& pl
   *family = found->second;
   const ColumnFamilyState& own = **family;
   const SstableBuilderOptions wanted = own.BuilderOptions(planned.level);
+  // The proposal may be old. A call of Refilter does the table anyway, another spec has made the
+  // plan void, and without units there is no budget any more.
   if (IsLeftAlone(own) || own.refilters_asked_for != own.refilters_done ||
       !(own.filter_spec() == planned.spec) || wanted.filter_unit_bits.empty()) {
     return nullptr;
@@ -68,7 +71,10 @@ bool DatabaseJobs::RunPlannedRefilterIfIdle() {
   std::shared_ptr<SstableFile> file = FindPlanned(planned, &family);
   if (file == nullptr) return false;  // others are proposed as time goes on
   planned_refilter_runs_ = true;
+  // Counts as the compaction that the thread could run instead, so that PickAndCompact leaves one
+  // to flushes all the same.
   automatic_compaction_threads_++;
+  // Both counts have to come back. Without memory the table may be proposed again.
   UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     RunPlannedRefilter(family, std::move(file), planned);
   });
@@ -81,6 +87,7 @@ void DatabaseJobs::RunPlannedRefilter(ColumnFamilyState* family, std::shared_ptr
                                       const PlannedRefilter& planned) {
   const SteadyTime begin = SteadyNow();
   BitsByLevel bits;
+  // One table has one level; the other entries are not asked for.
   bits.fill(planned.bits_per_key);
   const std::string filter = filter::ToString(family->BuilderOptions(planned.level).filter_spec);
   const std::string path = SstableFileName(parts_.versions->store().directory, file->number());
@@ -104,6 +111,7 @@ void DatabaseJobs::RunPlannedRefilter(ColumnFamilyState* family, std::shared_ptr
                     path);
   file.reset();  // and with it the filter that was replaced
   DatabaseUnlock unlock(parts_.mutex);
+  // Under the budget's own lock, which is held while filters are read: never with the mutex.
   parts_.filter_budget->NoteRefilter(planned, status, is_done);
   UnlessOutOfMemory([&] { ReleaseReplacedOf({&family, 1}); });
   // Further units of the new filter, and what that leaves to others.

@@ -90,6 +90,8 @@ int LevelOf(const Version& version, const SstableFile& file) {
 bool DatabaseJobs::HasWantedFilter(const RefilterJob& job, const SstableFile& file, int level) {
   if (file.reader() == nullptr) return true;  // nothing can be read of it
   const FilterDescription& has = file.reader()->filter_description();
+  // Only tables that are older than the job, and that it has not done, are judged by size: plans
+  // change all the time, and it would not end.
   const FilterUnits* const units = file.reader()->filter_units();
   if (job.in_units() && units != nullptr && file.number() < job.first_new_number &&
       !job.done.contains(file.number()) &&
@@ -133,6 +135,8 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   const ColumnFamilyState& family = *job->family;
   if (file.metadata().filter_file.number != 0 && !job->without_own.contains(file.number())) {
     WINNOW_ASSIGN_OR_RETURN(const SstableProperties own, file.reader()->ReadProperties());
+    // No filter file then: the edit takes away the one that is named, and the table is asked by its
+    // own filter again.
     if (own.filter_policy.empty() && PointFilterText(own.filter_spec) == job->spec_text &&
         own.filter_key == job->key_text && own.filter_units.empty() != job->in_units() &&
         (!job->in_units() ||
@@ -174,6 +178,8 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
                                          const FilterFileMetadata& filter) {
   ColumnFamilyState* const family = job->family;
   VersionSet& versions = *parts_.versions;
+  // By the object and not by its number: a table that was refiltered meanwhile, by another job, is
+  // another object.
   const int level = LevelOf(*family->version(), *file);
   if (level < 0 || file->being_compacted || family->is_dropped()) {
     if (level < 0) job->info.files_gone++;
@@ -186,6 +192,8 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();
   change.family_id = family->id();
+  // Taken out and added in one edit, with the same metadata but for the filter file: BuildVersion
+  // takes that for a change of the filter.
   change.deleted.push_back({level, file->number()});
   change.added.push_back({level, file->metadata()});
   change.added.back().file.filter_file = filter;
@@ -207,6 +215,7 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
   parts_.recorder->Local().Add(Ticker::kFilesRefiltered);
   const auto record = versions.families().find(family->id());
   if (record == versions.families().end()) return absl::OkStatus();  // dropped meanwhile
+  // As in InstallCompaction.
   UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     family->expected_fpr_history.Remember(*family->version());
   });
@@ -216,6 +225,7 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
 
 // False: the files are to have other filters than when the job last looked.
 bool DatabaseJobs::HasPresentSettings(const RefilterJob& job) const {
+  // Spec and key are the same at all levels, and so is whether there are units.
   const SstableBuilderOptions wanted = job.family->BuilderOptions(0);
   return job.spec == wanted.filter_spec && job.key == wanted.filter_key &&
          job.in_units() == !wanted.filter_unit_bits.empty();
@@ -236,6 +246,7 @@ void DatabaseJobs::TakePresentSettings(RefilterJob* job) const {
   job->key_text = job->key.ToString();
   job->without_own.clear();
   job->done.clear();
+  // Of tables with this number or a larger one the size plays no part.
   job->first_new_number = parts_.versions->next_file_number();
 }
 
@@ -243,6 +254,7 @@ void DatabaseJobs::TakePresentSettings(RefilterJob* job) const {
 absl::Status DatabaseJobs::RefilterFile(RefilterJob* job, const std::shared_ptr<SstableFile>& file,
                                         int level) {
   WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
+  // One for each try. A number is never used again, not even after a failure.
   const uint64_t number = parts_.versions->NewFileNumber();
   absl::StatusOr<FilterFileMetadata> made;
   {
@@ -263,6 +275,7 @@ absl::Status DatabaseJobs::RefilterFile(RefilterJob* job, const std::shared_ptr<
     }
   }
   if (!absl::IsDataLoss(status)) return status;
+  // Its own filter was to be used again, and is damaged.
   if (made.ok() && made->number == 0) {
     job->without_own.insert(file->number());  // it comes again, and another is made
     return absl::OkStatus();
@@ -343,6 +356,7 @@ void DatabaseJobs::WaitForFlushOfBefore(const ColumnFamilyState& family) {
 absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOptions& options,
                                     const std::optional<BitsByLevel>& planned_bits,
                                     RefilterInfo* info) {
+  // A ticket: the call whose number is that of the calls done is at work.
   const uint64_t turn = family->refilters_asked_for++;
   while (family->refilters_done != turn && !parts_.scheduler->is_stopping()) {
     parts_.scheduler->WaitForProgress();
@@ -365,6 +379,7 @@ absl::Status DatabaseJobs::RefilterInTurn(ColumnFamilyState* family, const Refil
   RefilterJob job;
   job.family = family;
   job.planned_bits = planned_bits;
+  // So that under a budget there is a plan, even if nothing has been flushed since it was set.
   parts_.plan_new_filters();
   TakePresentSettings(&job);
   for (int level = 0; level < kNumLevels; level++) {

@@ -1,3 +1,8 @@
+// Resolves write times for iterators.
+//
+// It stands between the merge and the iterator of the user, which so sees plain values and
+// deletions alone, and needs to know nothing of time. What has expired becomes a deletion here and
+// not a gap: it must hide older versions of its key, which may have no time or a later one.
 #include "engine/db/expiring_iterator.h"
 
 #include <string>
@@ -18,6 +23,7 @@ class ExpiringIterator final : public InternalIterator {
   ExpiringIterator(std::unique_ptr<InternalIterator> input, const ExpiryMoment* moment)
       : input_(std::move(input)), moment_(*moment) {}
 
+  // An error of its own ends the walk as one of the input does, and stays until the next seek.
   bool Valid() const override { return input_->Valid() && status_.ok(); }
   void SeekToFirst() override {
     status_ = absl::OkStatus();
@@ -61,6 +67,7 @@ class ExpiringIterator final : public InternalIterator {
     status_ = ResolveWriteTime(moment_, &type, &value_);
     const std::string_view stored = input_->key();
     key_.assign(stored);
+    // After an error too, when the key is not shown: Valid() is false.
     EncodeFixed64(key_.data() + key_.size() - kTrailerBytes, PackTrailer(Sequence(stored), type));
   }
 

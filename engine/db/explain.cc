@@ -30,6 +30,8 @@ std::string SourceName(const ExplainStep& step) {
   return absl::StrCat(SixDigits(step.file_number), ".sst");
 }
 
+// No default in these switches: the compiler then names the one that a new enumerator is missing
+// from.
 std::string FilterAnswerName(ExplainStep::FilterAnswer answer) {
   switch (answer) {
     case ExplainStep::FilterAnswer::kNoFilter:
@@ -78,6 +80,8 @@ void ExplainExpiry(const TimeToLive& ttl, ExplainStep* step) {
   }
   const bool expired = ExpiryMoment(ttl).HasExpired(written);
   if (expired) step->answer = ExplainStep::Answer::kExpired;
+  // For people alone: who decides whether something has expired subtracts times, and cannot
+  // overflow.
   const uint64_t end = written > UINT64_MAX - ttl.micros ? UINT64_MAX : written + ttl.micros;
   step->detail = absl::StrCat(expired ? "expired at " : "expires at ", TimeText(end));
 }
@@ -141,6 +145,7 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
   return CatchOutOfMemory([&]() -> absl::StatusOr<KeyExplanation> {
     WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
     const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+    // After the view, as in Get.
     const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(ReadOptions()));
     KeyExplanation explanation;
     explanation.filter_key = std::string(view->extractor.FilterKey(key));
@@ -153,11 +158,13 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
       step.filter = memtable.has_filter() ? "memtable filter" : "none";
       const SequenceNumber covering =
           memtable.range_tombstones().NewestCovering(key, lookup.snapshot);
+      // Takes the versions of the key, newest first, up to where a look-up ends in this memtable.
       ExplainedChain chain(covering);
       if (memtable.has_filter()) {
         const bool maybe = memtable.MayContain(whole_hash);
         step.filter_answer =
             maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
+        // A filter knows of entries alone: a range deletion answers all the same.
         if (!maybe) return covering != 0 && chain.Describe(&step);
       }
       const BTree::Entry* const newest = memtable.Find(key, lookup.snapshot);
@@ -168,8 +175,10 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
         node = BTree::Next(node);
       }
       const bool is_answer = chain.Describe(&step);
+      // The filter has let through what the memtable does not hold.
       step.false_positive =
           chain.empty() && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
+      // A value has its write time behind it, or its bytes are damaged.
       if (!chain.empty() && Type(newest->internal_key()) == EntryType::kPutWithTime &&
           HasWriteTime(newest->value())) {
         step.write_time_micros = WriteTime(newest->value());
@@ -180,8 +189,11 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
     for (size_t i = 0; i < view->immutables.size() && !known; i++) {
       known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
     }
+    // As in Get, an answer ends the walk: what is older is not looked at, and has no step.
     if (!known) view->version->Explain(lookup, &explanation.steps);
+    // The last step alone can be the answer.
     if (!explanation.steps.empty()) ExplainExpiry(Own(family)->ttl(), &explanation.steps.back());
+    // An operand counts as found, though its operator may make no value of it: that only Get tries.
     explanation.found = std::any_of(explanation.steps.begin(), explanation.steps.end(),
                                     [](const ExplainStep& step) {
                                       return step.answer == ExplainStep::Answer::kValue ||
@@ -202,6 +214,8 @@ absl::StatusOr<RangeExplanation> DBImpl::ExplainRange(ColumnFamily* family, std:
       return absl::InvalidArgumentError("the upper bound of the range is not above its lower one");
     }
     RangeExplanation explanation;
+    // From the newest version of the lower bound on: what is told is where an iterator would have
+    // to look, and not what it would show.
     const std::string begin = MakeInternalKey(lower, kMaxSequenceNumber, kEntryTypeForSeek);
     const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
       ExplainStep& step = explanation.steps.emplace_back();
@@ -210,6 +224,7 @@ absl::StatusOr<RangeExplanation> DBImpl::ExplainRange(ColumnFamily* family, std:
       const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
       Version::ExplainSeek(begin, upper, view->comparator, iterator.get(), &step);
     };
+    // All of them, since each can have entries in the range, and none ends the walk.
     explain(*view->active, ExplainStep::Source::kMemtable);
     for (const auto& memtable : view->immutables) {
       explain(*memtable, ExplainStep::Source::kImmutableMemtable);

@@ -14,6 +14,8 @@ namespace winnow {
 
 namespace {
 
+// The number of keys, in tables and still to be flushed: by how far it has moved a plan is known to
+// be out of date.
 double KeysOf(const std::vector<FamilyTree>& trees) {
   double keys = 0;
   for (const FamilyTree& tree : trees) {
@@ -29,6 +31,8 @@ double KeysOf(const std::vector<FamilyTree>& trees) {
 
 }  // namespace
 
+// The versions keep their tables, so that a plan can be made, and files read for it, without the
+// mutex.
 std::vector<FamilyTree> DBImpl::TreesNow() const {
   std::vector<FamilyTree> trees;
   for (const auto& [id, family] : families_.live()) {
@@ -50,6 +54,8 @@ std::vector<FamilyTree> DBImpl::Trees() {
   return TreesNow();
 }
 
+// Where compactions do not run by themselves the planner refilters nothing either: the user has
+// asked that tables be left alone. What a compaction is about to rewrite gets its filter from that.
 void DBImpl::MarkRefilterable(std::vector<FamilyTree>* trees) const {
   for (FamilyTree& tree : *trees) {
     const auto found = families_.live().find(tree.id);
@@ -69,7 +75,10 @@ void DBImpl::MarkRefilterable(std::vector<FamilyTree>* trees) const {
 
 void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
                              const std::vector<BitsByLevel>& bits) {
+  // Less than 0 makes the next PlanNewFilters plan, whatever there is.
   planned_keys_ = trees.empty() ? -1 : KeysOf(trees);
+  // By id: of the trees that were planned for some may have been dropped meanwhile, and families
+  // that have come since wait for the next plan.
   std::map<uint32_t, BitsByLevel> by_family;
   for (size_t i = 0; i < bits.size(); i++) by_family[trees[i].id] = bits[i];
   for (const auto& [id, family] : families_.live()) {
@@ -82,11 +91,15 @@ void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
   }
 }
 
+// Before each flush and compaction, under the mutex. Only where the number of keys has changed by
+// more than a tenth: most calls are no more than a sum over the files.
 void DBImpl::PlanNewFilters() {
   if (filter_budget_.limit_bytes() == 0) return;
   const std::vector<FamilyTree> trees = TreesNow();
   const double keys = KeysOf(trees);
   if (planned_keys_ >= 0 && std::abs(keys - planned_keys_) <= planned_keys_ / 10) return;
+  // By an empty history, for which all runs are asked alike: the measured one is under a lock that
+  // is held while files are read. KeepFilters, once a second, plans by that.
   GivePlannedBits(trees, BitsForNewFilters(trees, LookupHistory(), filter_budget_.limit_bytes()));
 }
 
@@ -99,6 +112,7 @@ void DBImpl::KeepFilters() {
     DatabaseLock lock(&mutex_);
     const bool is_limited = filter_budget_.limit_bytes() != 0 || options_.optimize_filters_for_hits;
     if (!is_limited && !filters_are_kept_) return;
+    // The one call after a limit has gone, which loads what was left out, clears it.
     filters_are_kept_ = is_limited;
     const SteadyTime now = SteadyNow();
     if (filters_kept_ != SteadyTime()) {
@@ -121,6 +135,7 @@ void DBImpl::KeepFilters() {
   }
   std::vector<LevelOutcomes> counted;
   for (const auto& [key, outcomes] : by_level) counted.push_back(outcomes);
+  // Reads and drops units of filters, under the budget's own lock.
   FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds);
   recorder_.Local().Add(Ticker::kFilterUnitsLoaded, changes.units_loaded);
   recorder_.Local().Add(Ticker::kFilterUnitsDropped, changes.units_dropped);
@@ -146,6 +161,7 @@ void DBImpl::KeepFilters() {
 
 absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
   if (budget_bytes == 0) return absl::OkStatus();
+  // By an empty history: what is possible does not depend on what was asked lately.
   const std::vector<TreeFilter> filters = LookupHistory().FiltersOf(TreesNow());
   const uint64_t least = LeastFilterBudget(filters);
   if (least <= budget_bytes) return absl::OkStatus();
@@ -174,6 +190,9 @@ absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
   });
 }
 
+// A database that has just been opened has measured nothing. The rates of the opening before are a
+// better guess than that all families are asked alike, until there are measurements. An error is
+// none: the guess is left out.
 void DBImpl::ExpectLookups() {
   const absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system_, path_);
   if (!saved.ok() || saved->saved_unix_seconds <= saved->opened_unix_seconds) return;
@@ -181,12 +200,16 @@ void DBImpl::ExpectLookups() {
   std::map<std::pair<std::string, int>, uint64_t> by_level;
   for (const FilterStatistics& row : saved->since_opening.filters) {
     if (row.call == FilterCall::kSeek) continue;
+    // Of keys that were not there, which filters can refute; hits say nothing of what a filter
+    // saves.
     by_level[{row.column_family, row.level}] += row.rejected + row.false_positive;
   }
   std::map<std::string, double> run_rates;
   for (const auto& [key, lookups] : by_level) {
     // Of the tables of level 0 nobody knows any more how many there were.
     if (key.second == 0) continue;
+    // A look-up of an absent key asks each run whose range it falls into: the level that is asked
+    // most comes nearest to what a run of the family is asked.
     double& rate = run_rates[key.first];
     rate = std::max(rate, static_cast<double>(lookups) / seconds);
   }

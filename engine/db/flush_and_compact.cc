@@ -8,6 +8,8 @@
 namespace winnow {
 
 absl::Status DBImpl::CheckMayWaitForJobs() const {
+  // Every flush and compaction, and each thread that does a part of one, has such a mark (Flush and
+  // Compact in DatabaseJobs).
   if (!OngoingCall::IsOf(&mutex_)) return absl::OkStatus();
   return CatchOutOfMemory([] {
     return absl::FailedPreconditionError(
@@ -25,6 +27,8 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
     WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
     if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
     if (!leader_.log_error().ok()) return leader_.ReplaceFailedLog();  // flushes everything
+    // Without entries there is nothing to retire, but older memtables may still wait for a flush
+    // that nothing has made urgent.
     if (!family->active().empty()) WINNOW_RETURN_IF_ERROR(leader_.SwitchMemtable(family));
     if (!family->immutables.empty()) family->flush_wanted = true;
   }
@@ -43,6 +47,8 @@ absl::Status DBImpl::AwaitFlush(ColumnFamilyState* family) {
          errors.num_failures(JobKind::kFlush) == failures && !family->is_dropped()) {
     scheduler_.WaitForProgress();
   }
+  // In this order: work that was done counts though the database closes, and a drop makes the
+  // entries nobody's concern.
   if (!errors.fatal().ok() || family->immutables.empty()) return errors.fatal();
   if (scheduler_.is_stopping()) return DatabaseClosedError();
   return family->is_dropped() ? absl::OkStatus() : errors.retried(JobKind::kFlush);
@@ -71,6 +77,7 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
     absl::Status status;
     {
       DatabaseLock lock(&mutex_);
+      // On this thread, which gives the mutex back while it merges.
       status = jobs_.CompactRange(own, begin, end);
     }
     UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
@@ -93,6 +100,7 @@ absl::Status DBImpl::WaitForBackgroundWork() {
       return errors.num_failures(JobKind::kFlush) + errors.num_failures(JobKind::kCompaction);
     };
     const uint64_t failures = num_failures();
+    // A failure ends the wait too, though its work is still due: it may be tried again for hours.
     while (errors.fatal().ok() && !scheduler_.is_stopping() && !options_.read_only &&
            num_failures() == failures && jobs_.HasWork()) {
       scheduler_.WaitForProgress();

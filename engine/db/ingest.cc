@@ -154,6 +154,8 @@ void DBImpl::RemovePlaced(const IngestJob& job) {
 // With leadership held: nothing is written, so that once is enough.
 absl::Status DBImpl::FlushForIngest(IngestJob* job) {
   for (ColumnFamilyState* family : job->distinct_families) {
+    // The range of a file, from its smallest key to its largest, and not its keys: what is flushed
+    // needlessly costs less than reading them.
     bool has_key = job->HasKeyIn(family->active(), family);
     if (has_key) WINNOW_RETURN_IF_ERROR(leader_.SwitchMemtable(family));
     for (const auto& memtable : family->immutables) {
@@ -182,6 +184,8 @@ absl::Status DBImpl::SyncLogsForIngest() {
 
 absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, VersionEdit* edit) {
   if (!options.behind) {
+    // One number for all files: they have no key in common (CheckDisjoint), and become visible
+    // together.
     WINNOW_ASSIGN_OR_RETURN(job->info.sequence, leader_.AllocateSequence());
     // Of the number nothing but the manifest will know.
     versions_.RaiseLastSequence(job->info.sequence);
@@ -189,6 +193,7 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
   for (size_t i = 0; i < job->tables.size(); i++) {
     FileMetadata& file = job->tables[i].file;
     const ColumnFamilyState& family = *job->families[i];
+    // The durable version, which may be ahead of the one that readers have.
     const Version& version = *versions_.families().at(family.id()).version;
     SetGlobalSequence(job->info.sequence, &file);
     const UserKeyRange range = RangeBetween(file.smallest, file.largest);
@@ -219,6 +224,8 @@ absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
   for (ColumnFamilyState* family : job->distinct_families) {
     reserved[family] = family->ReserveView();
   }
+  // From here on the version set removes the files if the edit fails, or keeps them until it is
+  // decided.
   job->is_handed_over = true;
   if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
     // Where the tables could not be opened the manifest goes on, and they have been removed; with a
@@ -235,6 +242,7 @@ absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
     if (job->info.sequence != 0) family->rows.ForgetAllBefore(job->info.sequence);
     family->InstallDurableView(versions_.families().at(family->id()).version, std::move(view));
   }
+  // Nobody inserts, so that the number is the next after all that are visible.
   if (job->info.sequence != 0) leader_.Publish(job->info.sequence);
   for (ColumnFamilyState* family : job->distinct_families) family->rows.ForgetAll();
   for (ColumnFamilyState* family : job->distinct_families) leader_.LookForStall(family);
@@ -326,6 +334,7 @@ absl::StatusOr<IngestInfo> DBImpl::IngestInto(const std::vector<IngestFile>& fil
     });
     if (!status.ok() && !job.is_handed_over) RemovePlaced(job);
     ReportIngest(job, status, begin);
+    // After the edit is durable: a crash before it leaves the files where the caller has put them.
     if (status.ok() && options.move) {
       // A name that cannot be removed is one too many, and no reason to call this a failure.
       for (const ExternalSstable& table : job.tables) {
@@ -350,6 +359,7 @@ absl::StatusOr<std::unique_ptr<SstWriter>> DBImpl::NewSstWriter(ColumnFamily* fa
     SstableBuilderOptions builder;
     {
       DatabaseLock lock(&mutex_);
+      // By the settings of the last level, where most of what is loaded in bulk ends up.
       builder = Own(family)->BuilderOptions(kNumLevels - 1);
     }
     return CreateSstWriter(std::move(builder), Own(family)->shared_merge_operator(), path,

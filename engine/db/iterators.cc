@@ -20,6 +20,7 @@ namespace {
 
 // Those that come later are too new for the iterator.
 void AddTombstonesOf(const Memtable& memtable, IteratorTombstones* tombstones) {
+  // Also where there are none: the tombstones of sources before this one hide entries of it.
   tombstones->BeginSource();
   const std::shared_ptr<const MemtableTombstoneRuns> runs = memtable.range_tombstones().Shared();
   if (runs == nullptr) return;
@@ -56,6 +57,7 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   iterator_options.upper_bound = options.upper_bound;
   iterator_options.recorder = &recorder_;
   iterator_options.events = &events_;
+  // On the heap, since files' iterators have its address while the options are moved.
   iterator_options.reads = std::make_unique<ReadCounters>();
   DbIteratorInput input = MakeInput(options, family, iterator_options.reads.get());
   auto iterator = NewDbIterator(std::move(input), std::move(iterator_options));
@@ -86,6 +88,7 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
   if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
   if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
   const bool is_bounded = options.lower_bound.has_value() || options.upper_bound.has_value();
+  // Without any bound there is no range that a filter could be asked about.
   if (is_bounded && view->version->has_range_filters()) {
     input.questions = std::make_unique<RangeQuestions>(options.lower_bound, options.upper_bound);
     range.questions = input.questions.get();
@@ -95,6 +98,7 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
   std::vector<std::unique_ptr<InternalIterator>> children;
   // What an empty one will get comes too late for the snapshot, and a merge costs each step.
   std::optional<IteratorTombstones> tombstones;
+  // After the snapshot's number was read: what comes in later is too new for it.
   if (view->has_range_deletions()) [[unlikely]] {
     tombstones.emplace(view->comparator, input.snapshot, options.lower_bound, options.upper_bound);
   }
@@ -114,11 +118,15 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
   if (view->has_write_times()) [[unlikely]] {
     input.moment = std::make_unique<IteratorMoment>();
     input.moment->ttl = own->ttl();
+    // Around the merge, so that one object resolves for all children. The moment is on the heap:
+    // its address stays when the input is moved into the iterator.
     input.internal = NewExpiringIterator(std::move(input.internal), &input.moment->moment);
   }
   return input;
 }
 
+// The user's bounds and settings, on the present view and at the present number: an iterator with a
+// snapshot of the user's does not come here.
 absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInput* input) {
   ReadOptions read;
   read.fill_cache = options.fill_cache;
@@ -130,6 +138,10 @@ absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInpu
   return absl::OkStatus();
 }
 
+// The first internal key of a range over memtables and files, as a merge would find it, but without
+// one. It is the answer only if it is a plain value that the snapshot sees. A deletion, an operand,
+// or a version that is too new says that something else may be shown, and leaves that to an
+// iterator.
 absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options,
                                                       ColumnFamily* family,
                                                       std::span<const KeyRange> ranges,
@@ -145,6 +157,7 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
   const auto search_memtable = [&](const Memtable& memtable, const KeyRange& range) {
     if (memtable.empty()) return;
     const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+    // From the newest version on, as in files: one that is too new makes the answer kUnknown.
     iterator->Seek(MakeInternalKey(range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
     const bool is_less =
         iterator->Valid() &&
@@ -163,6 +176,7 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
       return searched.status();
     }
     if (!*searched) return FirstAnswer::kUnknown;
+    // Ranges are in the caller's order, and the first that has anything decides.
     if (!first->is_found) continue;
     const bool is_plain = Type(first->key) == EntryType::kPut && Sequence(first->key) <= snapshot;
     return is_plain ? FirstAnswer::kFound : FirstAnswer::kUnknown;
@@ -202,7 +216,11 @@ void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string
     event.column_family = std::string(family->name());
     event.num_inputs = num_entries;
     events_.Add(std::move(event));
+    // That of the view, which may have been retired since: NoteGarbage marks it all the same, and
+    // the leader looks whether the present one is marked.
     Memtable& memtable = *view.active;
+    // The iterator may be destroyed after the database was closed, or in a child process: then
+    // nothing is asked for.
     const bool can_work = !options_.read_only && IsUsable();
     if (can_work && IsMostlyGarbage(memtable, Own(family)->write_buffer_bytes()) &&
         memtable.NoteGarbage()) {
@@ -214,6 +232,7 @@ void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string
         is_new = file->NoteGarbage() || is_new;
       }
     }
+    // Waking the threads takes the mutex: once for files, and not for each seek that passes them.
     if (!is_new || !can_work) return;
     DatabaseLock lock(&mutex_);
     scheduler_.SignalWork();

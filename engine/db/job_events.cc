@@ -1,3 +1,5 @@
+// What jobs tell of their beginnings and ends. One that has begun tells of its end whatever becomes
+// of it: an error is in that event.
 #include "engine/db/job_events.h"
 
 #include <string>

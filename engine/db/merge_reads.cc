@@ -1,3 +1,9 @@
+// The value of a key whose newest version is a merge operand: the operands from there down to the
+// value or deletion that ends them, combined by the family's operator.
+//
+// Versions come newest first, from the memtables and then from the tables, and each place ends the
+// walk or passes it on. A range deletion ends it too, wherever it is: its number is looked up once,
+// over all places, and no version below it is taken.
 #include "engine/db/merge_reads.h"
 
 #include <algorithm>
@@ -102,6 +108,8 @@ class MemtableChain {
     bool wants_older = true;
     const BTree::Entry* entry = memtable_.Find(key_.user_key, key_.snapshot);
     if (entry != nullptr && !memtable_.folds().empty()) {
+      // By the newest entry that the snapshot sees: a fold that goes beyond it has operands that it
+      // does not see.
       fold_ = memtable_.folds().Find(key_.user_key, Sequence(entry->internal_key()));
     }
     while (entry != nullptr && wants_older) {
@@ -123,6 +131,7 @@ class MemtableChain {
       wants_older = TakeOne(entry);
       entry = wants_older ? NextIn(memtable_, key_, entry) : nullptr;
     }
+    // Not counting what the fold saved: a chain that grows is folded once for so many new operands.
     if (walked_.size() >= kWorthAFold) KeepFold();
     return wants_older;
   }
@@ -145,11 +154,13 @@ class MemtableChain {
     std::vector<std::string_view> operands;
     operands.reserve(walked_.size() + 1);
     if (took_fold_) operands.push_back(fold_->operand);
+    // The operator takes operands from the oldest on, and the walk met the newest first.
     operands.insert(operands.end(), walked_.rbegin(), walked_.rend());
     OperandFold fold;
     fold.newest = newest_;
     fold.oldest = oldest_;
     fold.num_operands = walked_.size() + (took_fold_ ? fold_->num_operands : 0);
+    // An operator that cannot combine these has readers walk the chain each time.
     if (!CombineOperands(collector_->merge_operator(), key_.user_key, operands, &fold.operand)) {
       return;
     }
@@ -179,6 +190,9 @@ absl::Status ReadMergedValue(const ReadView& view, const LookupKey& key,
                              const LookupContext& context, bool in_tables, ThreadCounters& counters,
                              std::string* value) {
   OperandCollector collector(*view.merge_operator, key.user_key, view.NewestRangeDeletion(key));
+  // With an operand found in a table the memtables have been asked, and have nothing of the key
+  // that counts: FinishMerge looks from that operand's number down, and the memtables' entries are
+  // newer.
   bool wants_older = true;
   if (!in_tables) {
     const uint64_t hash = view.WholeKeyHash(key);
@@ -190,6 +204,8 @@ absl::Status ReadMergedValue(const ReadView& view, const LookupKey& key,
   if (wants_older) {
     WINNOW_RETURN_IF_ERROR(view.version->VisitVersions(
         key, context, in_tables, [&](uint64_t trailer, std::string_view bytes) {
+          // A block's bytes may go before the merge, and are copied. Those of a memtable stay with
+          // the view.
           return collector.Take(trailer, bytes, /*is_pinned=*/false);
         }));
   }

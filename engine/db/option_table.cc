@@ -58,6 +58,7 @@ TextOption RealOption(std::string_view name, double Owner::*field) {
   return {.name = name,
           .set = [=](Options* options, std::string_view value) -> absl::Status {
             double number;
+            // Takes "nan" and "inf" too, which are outside of every range.
             if (!absl::SimpleAtod(ToAbsl(value), &number)) return BadValue(name, value, "a number");
             options->*field = number;
             return absl::OkStatus();
@@ -110,6 +111,7 @@ absl::Status SetCompressionPerLevel(Options* options, std::string_view value) {
     options->compression_per_level.clear();
     return absl::OkStatus();
   }
+  // More parts than there are levels are refused by the check of ranges.
   for (const absl::string_view part : absl::StrSplit(ToAbsl(value), ':')) {
     const absl::StatusOr<Compression> compression = ParseCompression(ToStd(part));
     if (!compression.ok()) {
@@ -136,6 +138,7 @@ absl::Status SetCompression(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+// Text can name the built-in operators alone; one of the user's own is given as a pointer.
 absl::Status SetMergeOperator(Options* options, std::string_view value) {
   if (value == "none") {
     options->merge_operator = nullptr;
@@ -147,6 +150,8 @@ absl::Status SetMergeOperator(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+// Of an operator of the user's this is a name that the setter does not take: for people, and never
+// recorded as text.
 std::string MergeOperatorText(const Options& options) {
   return options.merge_operator == nullptr ? "none" : std::string(options.merge_operator->Name());
 }
@@ -226,6 +231,9 @@ std::string RecoveryModeText(const Options& options) {
 using Change = OptionChange;
 using Record = TextOption::Record;
 
+// How a row is classed is said by the function around it, so that the tables below can be read by
+// columns: a family's option changes while the database is open unless the row says otherwise, one
+// of the database says when it may, and one of an opening is neither recorded nor changed.
 TextOption Classed(TextOption option, bool is_family, Change change, Record record) {
   option.is_of_family = is_family;
   option.change = change;
@@ -243,11 +251,13 @@ TextOption Opening(TextOption option) {
   return Database(std::move(option), Change::kAtOpening, Record::kNot);
 }
 
+// The order is that of OptionNames, and so of what tools list.
 std::vector<TextOption> FamilyRows() {
   using O = Options;
   return {
       Family(StringOption("filter", &O::filter), Change::kWhileOpen, Record::kInOwnField),
       Family(StringOption("filter_key", &O::filter_key), Change::kWhileOpen, Record::kInOwnField),
+      // Operands that are there would mean something else by another operator.
       Family({"merge_operator", SetMergeOperator, MergeOperatorText}, Change::kNever,
              Record::kInOwnField),
       Family({"ttl_seconds", SetTtlSeconds, TtlSecondsText}, Change::kWhileOpen,
@@ -270,6 +280,7 @@ std::vector<TextOption> FamilyRows() {
       Family(BytesOption("level_base_bytes", &O::level_base_bytes)),
       Family(RealOption("level_size_multiplier", &O::level_size_multiplier)),
       Family(BoolOption("disable_auto_compactions", &O::disable_auto_compactions)),
+      // Compactions that run may be dropping deletions already that it would have to keep.
       Family(BoolOption("allow_ingest_behind", &O::allow_ingest_behind), Change::kAtOpening),
   };
 }
@@ -283,6 +294,7 @@ std::vector<TextOption> DatabaseRows() {
       Database(BytesOption("block_cache_bytes", &O::block_cache_bytes), Change::kWhileOpen),
       Database(BytesOption("row_cache_bytes", &O::row_cache_bytes), Change::kWhileOpen),
       Database(IntOption("row_cache_ttl_seconds", &O::row_cache_ttl_seconds), Change::kWhileOpen),
+      // Readers of tables are made by it, and would all have to be opened anew.
       Database(BoolOption("charge_filters_to_cache", &O::charge_filters_to_cache),
                Change::kAtOpening),
       Database(BytesOption("filter_memory_budget", &O::filter_memory_budget), Change::kWhileOpen),
@@ -295,6 +307,7 @@ std::vector<TextOption> DatabaseRows() {
                Change::kWhileOpen),
       Database(IntOption("background_threads", &O::background_threads), Change::kWhileOpen),
       Database(IntOption("max_open_files", &O::max_open_files), Change::kWhileOpen),
+      // As charge_filters_to_cache: a reader is made for one way of reading.
       Database(BoolOption("mmap_reads", &O::mmap_reads), Change::kAtOpening),
       Opening({"recovery_mode", SetRecoveryMode, RecoveryModeText}),
       Database(BytesOption("max_log_bytes", &O::max_log_bytes), Change::kWhileOpen),
@@ -319,6 +332,7 @@ const std::vector<TextOption>& TextOptions() {
 }
 
 absl::StatusOr<const TextOption*> FindTextOption(std::string_view name) {
+  // Some forty rows: a walk, as names are looked up a few times in the life of a database.
   for (const TextOption& option : TextOptions()) {
     if (option.name == name) return &option;
   }

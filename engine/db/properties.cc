@@ -92,11 +92,13 @@ std::map<uint32_t, DBImpl::FamilyNow> DBImpl::FamiliesNow() {
   DatabaseLock lock(&mutex_);
   for (const auto& [id, family] : families_.live()) {
     if (family->is_dropped()) continue;
+    // The version keeps its files for as long as the sums take.
     families[id] = {std::string(family->name()), family->version(), family->expected_fpr_history};
   }
   return families;
 }
 
+// O(threads * families) counters are summed, under the recorder's lock and not the mutex.
 Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& families) {
   const Recorder::Totals totals = recorder_.Sum();
   Statistics statistics;
@@ -125,6 +127,7 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
                   static_cast<double>(counts.rejected + counts.false_positive)  // NaN of none
             : family->second.expected_fpr.Of(*family->second.version, key.level, key.kind);
   }
+  // With what earlier openings have saved.
   statistics.in_all = statistics_saver_.InAll(statistics);
   // Names are what rows of earlier openings have: a family that is created anew goes on with them.
   std::set<std::string_view> names;
@@ -147,6 +150,7 @@ void DBImpl::SaveStatistics(bool is_closed) {
 
 Statistics DBImpl::GetStatistics() {
   if (!process_.IsThisOne()) return {};
+  // The families of one moment for all of it, so that each row of the filters has a name.
   const std::map<uint32_t, FamilyNow> families = FamiliesNow();
   Statistics statistics = CountedSinceOpening(families);
   uint64_t total_bytes = 0;
@@ -178,6 +182,8 @@ MemoryUsage DBImpl::GetMemoryUsage() {
       if (!family->is_dropped()) views.push_back(family->views.Shared());
     }
   }
+  // Memtables count in the budget, with those that only readers hold: no view has to be asked for
+  // them.
   const WriteBufferBudget& budget = *families_.write_buffers();
   const ShardedBlockCache& cache = *BlockCacheAccess::Sharded(*cache_);
   MemoryUsage usage;
@@ -194,6 +200,7 @@ MemoryUsage DBImpl::GetMemoryUsage() {
     usage.filters_not_used += memory.num_filters_too_large;
     usage.mapped += memory.mapped_bytes;
   }
+  // Of the cache as a whole, which other databases may share.
   usage.block_cache = cache.blocks_memory_bytes();
   usage.block_cache_table = cache.slots_bytes();
   if (row_cache_.is_on()) {
@@ -285,6 +292,7 @@ std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view n
 absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::string_view name) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<std::string> {
     WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+    // Some of these are of the whole database, whatever family is given.
     ColumnFamilyState* own = Own(family);
     if (name == "winnow.stats") return StatsTable(GetStatistics());
     if (name == "winnow.stats-json") return StatsJson(GetStatistics());
@@ -318,6 +326,7 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
       if (name == "winnow.merge-operator") return std::string(own->merge_operator().Name());
     }
     bool known;
+    // What is left are numbers, which come from a view.
     std::string number = NumberProperty(own, name, &known);
     if (known) return number;
     return absl::NotFoundError(absl::StrCat("there is no property '", ToAbsl(name), "'"));
@@ -334,6 +343,7 @@ absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
     std::vector<uint64_t> sizes;
     sizes.reserve(ranges.size());
     for (const KeyRange& range : ranges) {
+      // Two prefix sums: what both leave out or count alike falls out of the difference.
       const uint64_t begin = view->version->ApproximateBytesBefore(range.begin);
       const uint64_t end = view->version->ApproximateBytesBefore(range.end);
       sizes.push_back(end > begin ? end - begin : 0);

@@ -245,6 +245,7 @@ void DBImpl::MultiGetThroughRowCache(const ReadOptions& options, ColumnFamilySta
     if (lookup.done) continue;
     if (may_keep &&
         row_cache_.Find(rows, lookup.key.user_key, lookup.key.snapshot, &lookup.result)) {
+      // Version::MultiGet passes over it.
       lookup.done = true;
       CountRow(lookup.result, counters);
     } else {
@@ -390,6 +391,8 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     for (const std::string_view key : keys) TraceKey(TraceCall::kMultiGet, family, key);
   }
   ColumnFamilyState* own = Own(family);
+  // Before the view, as RowValidity asks: after a change between the two this call keeps nothing.
+  // The other way round it would keep what is out of date.
   const RowValidity::Moment before_view = own->rows.Now();
   const ViewGuard view(own->views);
   const SequenceNumber snapshot = SequenceFor(options);
@@ -406,6 +409,7 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     });
   }
   std::vector<BatchLookup> batch(keys.size());
+  // In the order of `batch`: an entry, where a memtable had the key.
   std::vector<const BTree::Entry*> nodes(keys.size(), nullptr);
   // What the memtables know is done before the tables are looked at, which skip what is done.
   for (size_t i = 0; i < order.size(); i++) {
@@ -445,6 +449,7 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
       status = CatchOutOfMemory([&] {
         Found found;
         found.node = nodes[i];
+        // All that FinishMerge needs to know of an operand in a table.
         found.result.sequence = lookup.result.sequence;
         std::string merged;
         WINNOW_RETURN_IF_ERROR(FinishMerge(options, *own, *view, lookup.key.user_key, "multi-get",
@@ -475,6 +480,7 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
       if (!may_exist) return;
       EntryType type = Type(in_memory.node->internal_key());
       std::string_view value = in_memory.node->value();
+      // A damaged one stays of this type, and so may exist.
       if (type == EntryType::kPutWithTime) [[unlikely]]
         ResolveWriteTime(ExpiryMoment(own->ttl()), &type, &value).IgnoreError();
       may_exist = type != EntryType::kDelete;
@@ -504,6 +510,7 @@ absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* fa
 // The list reads the number itself, under its lock: see SnapshotList::Add.
 const Snapshot* DBImpl::GetSnapshot() {
   const Snapshot* snapshot = nullptr;
+  // Its lock may be held by a thread that the child has not.
   if (!process_.IsThisOne()) [[unlikely]]
     return nullptr;
   UnlessOutOfMemory(

@@ -1,3 +1,9 @@
+// The options that a manifest has, as texts by name (engine/version/FORMAT.md).
+//
+// They are a convenience and no part of the data: settings that belong to it (comparator, merge
+// operator, filter, time to live) have fields of their own there. So a name or a value that this
+// version does not know is passed over, whether a newer version wrote it or an older one, and never
+// a reason not to open.
 #include "engine/db/recorded_options.h"
 
 #include <utility>
@@ -17,6 +23,7 @@ namespace winnow {
 namespace {
 
 // In the order of the table.
+// Made once and never destroyed, as the table of options.
 const std::vector<std::string>& DefaultTexts() {
   static const auto& texts = *new std::vector<std::string>([] {
     const Options defaults;
@@ -34,6 +41,8 @@ OptionTexts TextsToRecord(const Options& options, bool of_family) {
     const TextOption& option = table[i];
     if (option.record != TextOption::Record::kAsText || option.is_of_family != of_family) continue;
     std::string text = option.get(options);
+    // What is not recorded is the default of the version that reads: one that gets better is not
+    // held up by databases of before.
     if (text != DefaultTexts()[i]) texts.emplace(option.name, std::move(text));
   }
   return texts;
@@ -44,6 +53,8 @@ void TakeTexts(const OptionTexts& texts, bool of_family, Options* options) {
   for (const auto& [name, text] : texts) {
     const absl::StatusOr<const TextOption*> option = FindTextOption(name);
     if (!option.ok() || (*option)->record != TextOption::Record::kAsText) continue;
+    // By the public function, which checks the range: a value out of it is left out like an unknown
+    // name.
     if ((*option)->is_of_family == of_family) SetOption(options, name, text).IgnoreError();
   }
 }
@@ -58,8 +69,13 @@ ColumnFamilyOptions LoadFamily(const RecordedOptions::Family& recorded,
   loaded.ttl_seconds = recorded.ttl_seconds;
   loaded.filter_policy = given.filter_policy;
   loaded.compaction_filter = given.compaction_filter;
+  // The one comparator that needs no pointer from the program. Another one is checked by the
+  // opening, which knows both names.
   const bool is_bytewise = recorded.comparator == BytewiseComparator()->Name();
   loaded.comparator = is_bytewise ? BytewiseComparator() : given.comparator;
+  // The program's own where it has the recorded name; then the built-in one of that name. One of
+  // another name is taken only where it was given for this family, so that the opening refuses it
+  // with both names.
   const bool is_operator =
       given.merge_operator != nullptr && given.merge_operator->Name() == recorded.merge_operator;
   if (is_operator) {
@@ -99,6 +115,7 @@ absl::StatusOr<RecordedOptions> ReadRecordedOptions(FileSystem& file_system,
     VersionSet versions({&file_system, path, nullptr}, &mutex);
     DatabaseLock lock(&mutex);
     const absl::Status status = versions.ReadFamilies();
+    // Set anew by each try, and not only by the last: ReadBesideWriter may call this many times.
     recorded = {versions.database_options(), {}};
     for (const auto& [id, family] : versions.families()) {
       recorded.families.push_back({family.name, family.comparator_name, family.merge_operator_name,
@@ -115,7 +132,10 @@ absl::Status DB::LoadOptions(const std::string& path, Options* options) {
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_ASSIGN_OR_RETURN(const RecordedOptions recorded,
                             ReadRecordedOptions(*FileSystemOf(*options), path));
+    // A copy, so that after an error nothing has changed.
     Options loaded = *options;
+    // To the defaults first, which are not recorded: what the caller has set must not shine
+    // through.
     for (const TextOption& option : TextOptions()) {
       if (option.is_of_family || option.record == TextOption::Record::kNot) continue;
       WINNOW_RETURN_IF_ERROR(option.set(&loaded, option.get(Options())));

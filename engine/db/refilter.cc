@@ -49,6 +49,7 @@ absl::Status DBImpl::CheckRefilterBudget(const ColumnFamilyState& family,
     return absl::FailedPreconditionError(
         "the database has no filter_memory_budget by which filters are cut into units");
   }
+  // As if the new spec were set already: whether the smallest units fit is a matter of the kind.
   std::vector<FamilyTree> trees = Trees();
   const absl::StatusOr<filter::FilterSpec> spec = filter::ParseFilterSpec(options.filter);
   for (FamilyTree& tree : trees) {
@@ -57,6 +58,8 @@ absl::Status DBImpl::CheckRefilterBudget(const ColumnFamilyState& family,
   return CheckBudgetForNewFilters(trees, options.filter_memory_budget);
 }
 
+// By the look-ups that were measured, over the trees of all families, which share the budget. Made
+// once: the plan of a call does not follow what changes while it runs.
 absl::StatusOr<std::optional<BitsByLevel>> DBImpl::PlannedBits(const ColumnFamilyState& family,
                                                                uint64_t budget_bytes) {
   if (budget_bytes == 0) return std::nullopt;
@@ -88,6 +91,8 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
                        "' are made by its filter policy '", ToAbsl(own->filter_policy()->Name()),
                        "': open it without one to refilter"));
     }
+    // What can be refused is refused before the filter is set, so that a call which fails here has
+    // changed nothing.
     WINNOW_RETURN_IF_ERROR(CheckRangeFilters(*own->views.Shared()->version, options.filter));
     WINNOW_RETURN_IF_ERROR(CheckRefilterBudget(*own, options));
     if (!options.filter.empty() || !options.filter_key.empty()) {
@@ -101,6 +106,7 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
       DatabaseLock lock(&mutex_);
       if (!IsUsable()) return Unusable();
       copies_running_++;  // Close waits
+      // Without memory, too, the count has to come back: Close waits for it.
       status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
         return jobs_.Refilter(own, options, planned_bits, &info);
       });

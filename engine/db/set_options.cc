@@ -78,6 +78,8 @@ struct DBImpl::OptionsChange {
 };
 
 Options DBImpl::OptionsNow(const ColumnFamilyState& family) const {
+  // Three sources: what the database has, what the family has, and of filter and time to live what
+  // the manifest has, since the family's options are as they were given and may leave these open.
   Options now = database_options_;
   // One that the program made may have been given another capacity.
   if (options_.block_cache != nullptr) now.block_cache_bytes = cache_->capacity_bytes();
@@ -108,6 +110,8 @@ absl::Status DBImpl::PlanOptions(ColumnFamilyState* family, std::span<const Opti
   const Options now = OptionsNow(base);
   change->next = now;
   Options& next = change->next;
+  // All of them are applied to a copy before any is checked with the others: triggers that bound
+  // each other can change together, in any order.
   for (const OptionSetting& setting : settings) {
     WINNOW_ASSIGN_OR_RETURN(const TextOption* option, FindTextOption(setting.name));
     WINNOW_RETURN_IF_ERROR(CheckMayChange(*option));
@@ -122,6 +126,8 @@ absl::Status DBImpl::PlanOptions(ColumnFamilyState* family, std::span<const Opti
   if (next.filter_key.empty()) next.filter_key = now.filter_key;
   if (!next.ttl_seconds.has_value()) next.ttl_seconds = now.ttl_seconds;
   next.info_log_bytes = InfoLogBytesOf(next);
+  // By text, the one form that all options have. A setting to what is in force is no change,
+  // whatever its spelling.
   for (const TextOption& option : TextOptions()) {
     if (option.get(next) != option.get(now)) change->changed.push_back(&option);
   }
@@ -135,6 +141,8 @@ absl::Status DBImpl::PlanOptions(ColumnFamilyState* family, std::span<const Opti
   if (const absl::Status fits = ValidateColumnFamilyOptions(next, base.name()); !fits.ok()) {
     return WithContext(fits, Listed(change->changed, next));
   }
+  // The recorded name, and not the pointer: operands may be there though this opening has given no
+  // operator.
   const bool merges = !versions_.families().at(base.id()).merge_operator_name.empty();
   if (merges && next.ttl_seconds != 0) return MergesDoNotExpire(base.name());
   return PrepareOptions(base, now, change);
@@ -154,6 +162,8 @@ absl::Status DBImpl::PlanFilterBudget(const ColumnFamilyState& family, const Opt
   WINNOW_RETURN_IF_ERROR(CheckField(next, "filter_memory_budget"));
   WINNOW_RETURN_IF_ERROR(CheckFilterBudget(next.filter_memory_budget));
   if (now.filter_memory_budget != 0) return absl::OkStatus();
+  // Amounts that are recorded go with the same edit: LoadOptions would give an opening both, which
+  // refuses them together.
   for (const auto& [id, record] : versions_.families()) {
     const std::string kind = FilterWithoutAmount(record.filter);
     // The family whose options are set has its own edit, with what it is given there.
@@ -183,6 +193,7 @@ absl::Status DBImpl::PrepareOptions(const ColumnFamilyState& family, const Optio
   change->event.message = Listed(change->changed, next);
   if (!is_of_family) return absl::OkStatus();
   change->event.column_family = std::string(family.name());
+  // An object of its own: jobs hold the old one to their end.
   change->family_options = std::make_shared<const ColumnFamilyOptions>(next);
   if (next.filter != now.filter || next.filter_key != now.filter_key) {
     of_family.filter = next.filter;
@@ -201,6 +212,8 @@ absl::Status DBImpl::PrepareOptions(const ColumnFamilyState& family, const Optio
 // the new ones.
 void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
   if (change.family_options != nullptr) {
+    // Compactions that run were picked by the rules of the old style. Until they have ended none of
+    // the new style may write to levels that they write to (DatabaseJobs::PickIn).
     const bool other_style = family->options().compaction.kind != change.next.compaction.kind;
     if (other_style && family->compactions_running > 0) family->style_changed = true;
     family->SetOptions(std::move(change.family_options));
@@ -212,6 +225,7 @@ void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
     }
     if (change.filter.has_value()) {
       family->SetFilter(*std::move(change.filter));
+      // Look-ups hash by the view's filter key.
       family->InstallDurableView(family->version());
     }
     leader_.LookForStall(family);
@@ -220,6 +234,7 @@ void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
   rate_limiter_.set_bytes_per_second(change.next.background_bytes_per_second);
   ApplyFilterBudget(change.next.filter_memory_budget);
   live_options_.Set(change.next);
+  // Started before the edit, as far as the system gives them.
   scheduler_.UseThreads(change.next.background_threads);
   leader_.LimitsChanged();
   const InfoLogLimits log = InfoLogLimitsOf(change.next);
@@ -245,6 +260,7 @@ void DBImpl::ApplyCacheOptions() {
     row_cache_bytes = database_options_.row_cache_bytes;
     row_cache_ttl_seconds = static_cast<uint64_t>(database_options_.row_cache_ttl_seconds);
   }
+  // None of these fails: what there is no memory for stays as it is.
   open_files_.SetLimit(most_open_files);
   row_cache_.SetLimits(row_cache_bytes, row_cache_ttl_seconds);
   if (options_.block_cache == nullptr) cache_->SetCapacity(block_cache_bytes);
@@ -254,6 +270,7 @@ void DBImpl::ApplyCacheOptions() {
 void DBImpl::ApplyFilterBudget(uint64_t budget_bytes) {
   if (budget_bytes == filter_ledger_->limit_bytes()) return;
   filter_ledger_->set_limit_bytes(budget_bytes);
+  // KeepFilters looks once more, also where there is no limit from now on.
   filters_are_kept_ = true;
   UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     GivePlannedBits({}, {});  // and plan anew
@@ -276,6 +293,7 @@ absl::Status DBImpl::ChangeOptions(ColumnFamilyState* family,
   if (change.next.background_threads > database_options_.background_threads) {
     WINNOW_RETURN_IF_ERROR(scheduler_.StartMoreThreads(change.next.background_threads));
   }
+  // A LOG is written by the thread of the events, which a database without listeners may not have.
   if (InfoLogBytesOf(change.next) > 0) WINNOW_RETURN_IF_ERROR(events_.EnsureThread());
   if (absl::Status status = versions_.LogAndApply(std::move(change.edit)); !status.ok()) {
     return ChangeFailed(status, "recording options");
@@ -297,11 +315,15 @@ absl::Status DBImpl::SetOptionsBy(ColumnFamily* family, std::span<const OptionSe
       // One after the other: each changes what it was given, and takes the rest as it is.
       while (options_are_changing_) scheduler_.WaitForProgress();
       options_are_changing_ = true;
+      // The edit gives the mutex back while it is written: the flag keeps other changes from what
+      // was planned.
       status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
         return ChangeOptions(Own(family), settings, is_owner);
       });
       if (status.ok()) {
         DatabaseUnlock unlock(&mutex_);
+        // Without the mutex, and before the next change may begin: of two capacities the later one
+        // stays.
         ApplyCacheOptions();
         UnlessOutOfMemory([this] { KeepFilters(); });
       }

@@ -1,3 +1,8 @@
+// SSTables written outside of any database.
+//
+// What is in such a table has no sequence number yet: every entry is written with number 0, and the
+// ingestion gives all of them one, in the manifest and not in the file (SetGlobalSequence). So a
+// key may be there once only, as a value, a deletion or an operand.
 #include "engine/db/sst_writer.h"
 
 #include <ctime>
@@ -32,6 +37,7 @@ class SstWriterImpl final : public SstWriter {
         builder_(std::make_unique<SstableBuilder>(options, std::move(file), path_)) {}
 
   ~SstWriterImpl() override {
+    // What the caller was not told of is nobody's.
     if (!is_finished_) Remove();
   }
 
@@ -50,12 +56,15 @@ class SstWriterImpl final : public SstWriter {
   absl::StatusOr<SstFileInfo> Finish() override {
     return CatchOutOfMemory([&]() -> absl::StatusOr<SstFileInfo> {
       WINNOW_RETURN_IF_ERROR(CheckOpen());
+      // A table without entries has no key range, and could be given no place.
       if (builder_->num_entries() == 0) {
         Remove();
         return absl::InvalidArgumentError(
             absl::StrCat(path_, ": a table without entries is of no use"));
       }
       WINNOW_ASSIGN_OR_RETURN(SstableSummary summary, builder_->Finish());
+      // The builder has synced the file. Its name is durable after this, before the caller counts
+      // on it.
       WINNOW_RETURN_IF_ERROR(file_system_.SyncDirectory(ParentDirectory(path_)));
       SstFileInfo info;
       info.path = path_;
@@ -65,6 +74,8 @@ class SstWriterImpl final : public SstWriter {
       info.smallest_key = std::move(summary.properties.smallest_user_key);
       info.largest_key = std::move(summary.properties.largest_user_key);
       info.filter_kind = std::move(summary.filter_kind);
+      // Only now is the file left to the caller: after any error before this the destructor removes
+      // it.
       file_bytes_ = info.file_bytes;
       is_finished_ = true;
       return info;
@@ -109,8 +120,10 @@ class SstWriterImpl final : public SstWriter {
   absl::Status Add(std::string_view key, EntryType type, std::string_view value) {
     return CatchOutOfMemory([&]() -> absl::Status {
       WINNOW_RETURN_IF_ERROR(CheckEntry(key, value));
+      // Buffers of the writer's, so that warm ones take no memory for each entry.
       internal_key_.clear();
       if (type == EntryType::kPut && ttl_.is_on()) {
+        // The time of this call and not of the ingestion, which may be long in coming.
         type = EntryType::kPutWithTime;
         timed_value_.assign(value);
         AppendWriteTime(&timed_value_, ttl_.clock->NowMicros());
@@ -125,6 +138,7 @@ class SstWriterImpl final : public SstWriter {
 
   void Remove() {
     if (builder_ == nullptr) return;
+    // Closes the file, which not every file system could remove while it is open.
     builder_.reset();
     UnlessOutOfMemory([this] { file_system_.Remove(path_).IgnoreError(); });
   }

@@ -1,4 +1,7 @@
 // Recording of calls: DB::StartTrace.
+//
+// Everything here is best effort: a call does not fail for its record, and without a trace it pays
+// one load (TraceRecorder::is_on). The format is in engine/trace/FORMAT.md.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +25,8 @@ class TracedIterator final : public Iterator {
 
   bool Valid() const override { return iterator_->Valid(); }
   void SeekToFirst() override {
+    // Where the walk begins as far as a trace can say it: no key is less than the empty one in the
+    // order of bytes.
     on_seek_("");
     iterator_->SeekToFirst();
   }
@@ -77,12 +82,16 @@ void DBImpl::TraceKey(TraceCall call, ColumnFamily* family, std::string_view key
     record.family_id = family->id();
     const ViewGuard view(Own(family)->views);
     record.key_hash = view->MakeLookupKey(key, 0).filter_hash;
+    // Which decides whether the key is one of those that are recorded, and keeps the hash or the
+    // key.
     trace_.Add(record, key);
   });
 }
 
 void DBImpl::TraceBatch(const WriteBatch& batch) {
   UnlessOutOfMemory([&] {
+    // The batch has been written by now: what is read here the leader or the builder of the batch
+    // has checked.
     BatchReader reader(batch.encoded());
     BatchUpdate update;
     bool more = true;
@@ -93,6 +102,7 @@ void DBImpl::TraceBatch(const WriteBatch& batch) {
       record.call = *call;
       record.family_id = update.family_id;
       record.value_bytes = update.value.size();
+      // Of the whole key, whatever the family's filters are made of: FORMAT.md says so of writes.
       record.key_hash = filter::HashKey(update.key, versions_.hash_seed());
       trace_.Add(record, update.key);
     }

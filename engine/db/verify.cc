@@ -43,6 +43,7 @@ std::string DifferenceFromManifest(const SstableFile& file) {
     return absl::StrCat("holds ", num_entries, " entries, the manifest says ",
                         metadata.num_entries);
   }
+  // They are no entries, and counted apart.
   std::vector<RangeTombstone> tombstones;
   file.reader()->AppendRangeTombstones(&tombstones);
   if (tombstones.size() != metadata.num_range_deletions) {
@@ -101,6 +102,8 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
           problems->push_back({path, std::nullopt, MissingIsDamage(file->open_status())});
           continue;
         }
+        // The one that the manifest names, whether or not it could be used: where it could not, the
+        // table's own filter is asked, and the reader verifies that.
         const uint64_t filter_number = file->named_filter_file().number;
         const std::string filter_path = FilterFileName(path_, filter_number);
         const auto filter_problems = filter_number == 0
@@ -115,6 +118,7 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
              filter_problems.value_or(std::vector<SstableProblem>())) {
           add({filter_path, problem.offset, problem.ToStatus(filter_path)});
         }
+        // Past the caches, from the file: what is in memory may be right where the disk is not.
         for (const SstableProblem& problem : file->reader()->Verify()) {
           add({path, problem.offset, problem.ToStatus(path)});
         }

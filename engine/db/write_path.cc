@@ -52,6 +52,7 @@ struct ReusedBatch {
 class SingleUpdate {
  public:
   SingleUpdate() : reused_(PerThread<ReusedBatch>::Get()), is_nested_(reused_.in_use) {
+    // For as long as this lives: a call inside it finds the batch taken.
     reused_.in_use = true;
     if (is_nested_) {
       own_.emplace();
@@ -126,8 +127,12 @@ absl::Status DBImpl::DeleteRange(const WriteOptions& options, ColumnFamily* fami
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
     const size_t longer = std::max(begin.size(), end.size());
     if (longer > kMaxKeyBytes) return KeyTooLarge(longer);
+    // The leader checks it once more, as it does every range of a batch: there the family is looked
+    // up by its id.
     const int order = Own(family)->comparator().CompareUserKeys(begin, end);
     if (order > 0) return InvertedRange();
+    // An empty range deletes nothing and is not written, but what else is wrong with the call is
+    // said.
     if (order == 0) return CheckWrite(options, update.batch());
     update.batch().DeleteRange(family, begin, end);
     return Write(options, update.batch());
@@ -171,6 +176,7 @@ absl::Status DBImpl::WriteIfValid(const WriteOptions& options, const WriteBatch&
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return CheckWrite(options, batch); }));
   // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
+  // A relaxed load: without a time to live in the database, writes pay no more for it.
   if (families_.any_has_ttl()) [[unlikely]]
     return WriteWithTimes(options, batch, validator, is_of_owner);
   return Enqueue(options, batch, validator, is_of_owner);
@@ -202,12 +208,16 @@ absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batc
   request.validator = validator;
   request.is_of_owner = is_of_owner;
   const WriteRequest::State state = write_queue_.Join(&request);
+  // kDone asks for nothing: the leader has inserted this batch with its own, or refused it.
   if (state == WriteRequest::kInserts) {
     InsertScope insert(&write_queue_, &request);
     request.status = leader_.InsertBatch(batch, request.first_sequence);
   } else if (state == WriteRequest::kLeads) {
     LeaderScope leader(&write_queue_, &request);
+    // While this thread leads, nobody else appends to the log or numbers updates.
     absl::Status status = leader_.LogGroup(leader.group());
+    // Before the insertion: the next group is logged while this one goes to memory. The publish
+    // queue keeps them in the order of the log.
     leader.HandOn();
     if (status.ok()) status = leader_.InsertAndPublish(leader.group());
     // Update keeps what is there: a member that was refused alone keeps its own reason.
@@ -223,6 +233,7 @@ absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batc
     counters.Add(Ticker::kKeysWritten, batch.num_updates());
     if (request.num_range_deletions != 0) [[unlikely]]
       counters.Add(Ticker::kRangeDeletions, request.num_range_deletions);
+    // The updates alone; write amplification is measured against these bytes.
     counters.Add(Ticker::kUserBytesWritten, batch.size_bytes() - kBatchHeaderBytes);
   }
   return request.status;
