@@ -60,12 +60,14 @@ absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> claim, ClaimDirectory(file_system, to));
   const absl::Status status =
       CatchOutOfMemory([&] { return WriteFiles(file_system, from, to, place_sstable, contents); });
-  // The directory was empty or missing before, so that all that is in it is ours to remove.
-  if (!status.ok()) {
-    RemoveFilesIn(file_system, to);
-    file_system.RemoveDirectory(to).IgnoreError();
+  if (status.ok()) {
+    ReleaseDirectory(file_system, to, std::move(claim));
+    return status;
   }
-  ReleaseDirectory(file_system, to, std::move(claim));
+  // The directory was empty or missing before, so that all that is in it is ours to remove, the
+  // lock file as well. One that is there by the time the claim is given back is somebody else's.
+  RemoveFilesIn(file_system, to);
+  file_system.RemoveDirectory(to).IgnoreError();
   return status;
 }
 

@@ -25,9 +25,9 @@ bool ParseByteCount(std::string_view text, uint64_t* bytes) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
   if (error != std::errc()) return false;
   std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (suffix.empty() || suffix == "B") return true;
   // K and KiB are one thing: there are no powers of 1000.
   if (suffix.ends_with("iB")) suffix.remove_suffix(2);
-  if (suffix.empty() || suffix == "B") return true;
   if (suffix.size() != 1) return false;
   // Without the bit that tells small letters from capital ones.
   const size_t power = std::string_view("KMGT").find(static_cast<char>(suffix[0] & ~0x20));

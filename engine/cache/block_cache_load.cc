@@ -1,6 +1,7 @@
 // Blocks that are not in the cache: of the threads that miss one at the same time, one reads it.
 #include <utility>
 
+#include "engine/base/user_exception.h"
 #include "engine/cache/block_cache_hash.h"
 #include "engine/cache/block_cache_shard.h"
 #include "filter/base/out_of_memory.h"
@@ -49,12 +50,14 @@ absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
 
   // The result is written by the loader alone, and read by waiters once they have seen, under the
   // mutex, that the entry is gone; that orders the two.
-  // Memory that runs out here is an error of this load, as it is of its waiters: they may not wait
-  // for a loader that has gone.
+  // Memory that runs out here, or what the user's file system throws, is an error of this load, as
+  // it is of its waiters: they may not wait for a loader that has gone.
   pending->status = CatchOutOfMemory([&] {
-    absl::StatusOr<BlockRef> loaded = load();
-    if (loaded.ok()) pending->block = Insert(key, hash, *std::move(loaded), priority);
-    return loaded.status();
+    return CatchUserException([&] {
+      absl::StatusOr<BlockRef> loaded = load();
+      if (loaded.ok()) pending->block = Insert(key, hash, *std::move(loaded), priority);
+      return loaded.status();
+    });
   });
   MutexLock lock(&loads_mutex_);
   loads_.erase(key);

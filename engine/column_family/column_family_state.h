@@ -13,6 +13,7 @@
 #include "engine/base/write_time.h"
 #include "engine/column_family/read_view.h"
 #include "engine/column_family/row_cache.h"
+#include "engine/compaction/covered_files.h"
 #include "engine/compaction/picker.h"
 #include "engine/filter_memory/filter_forecast.h"
 #include "engine/memtable/memtable.h"
@@ -150,7 +151,10 @@ class ColumnFamilyState final : public ColumnFamily {
   void InstallDurableView(std::shared_ptr<const Version> version, ViewHolder::Held reserved)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RenewStaleView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    if (view_is_stale_) InstallDurableView(version_);
+    if (!view_is_stale_) return;
+    InstallDurableView(version_);
+    // Rows that were read from the stale view may be older than what has replaced it.
+    if (!view_is_stale_) rows.ForgetAll();
   }
 
   const std::shared_ptr<const Version>& version() const
@@ -175,6 +179,7 @@ class ColumnFamilyState final : public ColumnFamily {
   // Oldest first. Few: taking from the front moves the others.
   std::vector<std::shared_ptr<Memtable>> immutables ABSL_GUARDED_BY(database_mutex);
   CompactionPicker picker ABSL_GUARDED_BY(database_mutex);
+  CoveredFilesPicker covered_files ABSL_GUARDED_BY(database_mutex);
   bool flush_running ABSL_GUARDED_BY(database_mutex) = false;
   // Set with at least one immutable memtable.
   bool flush_wanted ABSL_GUARDED_BY(database_mutex) = false;

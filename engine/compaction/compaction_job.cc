@@ -147,6 +147,37 @@ void RunPart(const Compaction& compaction, const CompactionJobOptions& options,
       CatchOutOfMemory([&] { return CompactPart(compaction, options, readahead_bytes, part); });
 }
 
+absl::Status AddUp(const Compaction& compaction, const std::vector<PartJob>& parts,
+                   CompactionJobResult* result) {
+  absl::Status status;
+  for (const PartJob& part : parts) {
+    // Results are added up even if a part failed: what has been read and written is counted.
+    status.Update(part.status);
+    result->bytes_read += part.bytes_read;
+    result->entries_seen += part.entries_seen;
+    result->entries_dropped += part.entries_dropped;
+    result->entries_range_deleted += part.entries_range_deleted;
+    result->values += part.values;
+    result->output.bytes_written += part.output.bytes_written;
+    result->output.entries_written += part.output.entries_written;
+    result->output.waited += part.output.waited;
+    result->output.num_filters_fell_back += part.output.num_filters_fell_back;
+    result->output.num_merge_failures += part.output.num_merge_failures;
+    result->output.merge_failure.Update(part.output.merge_failure);
+    result->output.files.insert(result->output.files.end(), part.output.files.begin(),
+                                part.output.files.end());
+  }
+  // The last line of defence against silent loss. An iterator that ended early without an error, an
+  // index whose block went missing, a part boundary that skipped a key: whatever the mistake, the
+  // inputs would be deleted after this, so the count must be what the manifest says.
+  if (status.ok() && result->entries_seen != compaction.input_entries()) {
+    status = absl::DataLossError(
+        absl::StrCat("compaction (", compaction.DebugString(), ") read ", result->entries_seen,
+                     " entries, but its input files hold ", compaction.input_entries()));
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
@@ -180,35 +211,11 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     if (thread.joinable()) thread.join();
   }
 
-  absl::Status status;
-  for (PartJob& part : parts) {
-    // Results are added up even if a part failed: the list of files is what RemoveOutputs needs.
-    status.Update(part.status);
-    result->bytes_read += part.bytes_read;
-    result->entries_seen += part.entries_seen;
-    result->entries_dropped += part.entries_dropped;
-    result->entries_range_deleted += part.entries_range_deleted;
-    result->values += part.values;
-    result->output.bytes_written += part.output.bytes_written;
-    result->output.entries_written += part.output.entries_written;
-    result->output.waited += part.output.waited;
-    result->output.num_filters_fell_back += part.output.num_filters_fell_back;
-    result->output.num_merge_failures += part.output.num_merge_failures;
-    result->output.merge_failure.Update(part.output.merge_failure);
-    std::move(part.output.files.begin(), part.output.files.end(),
-              std::back_inserter(result->output.files));
-  }
-  // The last line of defence against silent loss. An iterator that ended early without an error, an
-  // index whose block went missing, a part boundary that skipped a key: whatever the mistake, the
-  // inputs would be deleted after this, so the count must be what the manifest says.
-  if (status.ok() && result->entries_seen != compaction.input_entries()) {
-    status = absl::DataLossError(
-        absl::StrCat("compaction (", compaction.DebugString(), ") read ", result->entries_seen,
-                     " entries, but its input files hold ", compaction.input_entries()));
-  }
+  const absl::Status status = CatchOutOfMemory([&] { return AddUp(compaction, parts, result); });
+  if (status.ok()) return status;
   // Those of parts that succeeded as well: no manifest names any of them, and a new try writes all
-  // anew.
-  if (!status.ok()) RemoveOutputs(options.output.store, result->output.files);
+  // anew. By the parts' lists, which are whole even where there was no memory to join them.
+  for (const PartJob& part : parts) RemoveOutputs(options.output.store, part.output.files);
   return status;
 }
 

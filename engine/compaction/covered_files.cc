@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
 
 namespace winnow {
 
@@ -45,62 +48,98 @@ bool Covers(std::span<const RangeTombstoneIndex* const> run, const UserKeyRange&
 }
 
 // The tombstones of a version, newest place first, and each file asked after those newer than it.
-class CoveredFiles {
+class CoverSearch {
  public:
-  CoveredFiles(const std::vector<SequenceNumber>& snapshots, Compaction* compaction)
-      : snapshots_(snapshots), compaction_(compaction) {}
+  explicit CoverSearch(std::span<const SequenceNumber> snapshots) : snapshots_(snapshots) {}
 
-  void Visit(const Version& version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    for (const auto& file : version.files(0)) {
+  // Shows `take` the level and the index of each file that is covered.
+  void Visit(const Version& version, absl::FunctionRef<void(int, size_t)> take) {
+    const Version::Files& newest = version.files(0);
+    for (size_t i = 0; i < newest.size(); i++) {
       // Asked before its own tombstones join those that may cover it: they are no newer than what
       // it holds.
-      Take(file, 0);
+      if (IsCovered(*newest[i])) take(0, i);
       // A run for each file: those of level 0 overlap, and are in no order of keys.
-      if (file->range_tombstones() != nullptr) newer_.push_back({file->range_tombstones()});
+      const RangeTombstoneIndex* const tombstones = newest[i]->range_tombstones();
+      if (tombstones != nullptr) newer_.push_back({tombstones});
     }
     for (int level = 1; level < kNumLevels; level++) {
+      const Version::Files& files = version.files(level);
       TombstoneRun of_level;
-      for (const auto& file : version.files(level)) {
-        Take(file, level);
-        if (file->range_tombstones() != nullptr) of_level.push_back(file->range_tombstones());
+      for (size_t i = 0; i < files.size(); i++) {
+        if (IsCovered(*files[i])) take(level, i);
+        const RangeTombstoneIndex* const tombstones = files[i]->range_tombstones();
+        if (tombstones != nullptr) of_level.push_back(tombstones);
       }
       if (!of_level.empty()) newer_.push_back(std::move(of_level));
     }
   }
 
  private:
-  void Take(const std::shared_ptr<SstableFile>& file, int level)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  bool IsCovered(const SstableFile& file) const {
     // One that could not be opened is left for Verify to name.
-    if (newer_.empty() || !IsIdle(*file) || file->reader() == nullptr) return;
-    const FileMetadata& metadata = file->metadata();
+    if (newer_.empty() || file.reader() == nullptr) return false;
+    const FileMetadata& metadata = file.metadata();
     // Snapshots before the file's smallest number see nothing of it.
     const auto oldest_reader =
         std::lower_bound(snapshots_.begin(), snapshots_.end(), metadata.smallest_sequence);
     const Cover cover = {metadata.largest_sequence,
                          oldest_reader == snapshots_.end() ? kMaxSequenceNumber : *oldest_reader};
-    const bool is_covered = std::any_of(newer_.begin(), newer_.end(), [&](const auto& run) {
-      return Covers(run, file->range(), cover);
-    });
-    if (!is_covered) return;
-    // Nothing is written: the output level only tells LOG and listeners where files went from.
-    compaction_->inputs[static_cast<size_t>(level)].push_back(file);
-    compaction_->output_level = level;
+    return std::any_of(newer_.begin(), newer_.end(),
+                       [&](const auto& run) { return Covers(run, file.range(), cover); });
   }
 
-  const std::vector<SequenceNumber>& snapshots_;
-  Compaction* const compaction_;
+  const std::span<const SequenceNumber> snapshots_;
   std::vector<TombstoneRun> newer_;
 };
 
+SequenceNumber NewestIn(const Version& version) {
+  SequenceNumber newest = 0;
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : version.files(level)) {
+      newest = std::max(newest, file->metadata().largest_sequence);
+    }
+  }
+  return newest;
+}
+
 }  // namespace
 
-std::unique_ptr<Compaction> PickCoveredFiles(const std::shared_ptr<const Version>& version,
-                                             const std::vector<SequenceNumber>& snapshots) {
+void CoveredFilesPicker::Refresh(const std::shared_ptr<const Version>& version,
+                                 const std::vector<SequenceNumber>& snapshots) {
+  // By owner, which no later version can have.
+  const bool is_known = !version_.owner_before(version) && !version.owner_before(version_);
+  if (!is_known) {
+    version_.reset();  // for as long as what follows is not whole
+    newest_ = NewestIn(*version);
+  }
+  // Later ones, such as come and go all the time, see what everybody does.
+  std::vector<SequenceNumber> older(snapshots.begin(),
+                                    std::lower_bound(snapshots.begin(), snapshots.end(), newest_));
+  if (is_known && older == snapshots_) return;
+  std::vector<Place> covered;
+  CoverSearch(older).Visit(*version, [&](int level, size_t index) {
+    covered.push_back({level, index});
+  });
+  covered_ = std::move(covered);
+  snapshots_ = std::move(older);
+  version_ = version;
+}
+
+std::unique_ptr<Compaction> CoveredFilesPicker::Pick(const std::shared_ptr<const Version>& version,
+                                                     const std::vector<SequenceNumber>& snapshots) {
   if (!version->has_range_tombstones()) return nullptr;
-  auto compaction = std::make_unique<Compaction>();
-  CoveredFiles(snapshots, compaction.get()).Visit(*version);
-  if (compaction->num_input_files() == 0) return nullptr;
+  Refresh(version, snapshots);
+  std::unique_ptr<Compaction> compaction;
+  for (const Place& place : covered_) {
+    const auto& file = version->files(place.level)[place.index];
+    if (!IsIdle(*file)) continue;
+    if (compaction == nullptr) compaction = std::make_unique<Compaction>();
+    // Nothing is written: the output level only tells LOG and listeners where files went from.
+    compaction->inputs[static_cast<size_t>(place.level)].push_back(file);
+    compaction->output_level = place.level;
+  }
+  if (compaction == nullptr) return nullptr;
   compaction->version = version;
   compaction->reason = kRangeDeletedReason;
   compaction->drops_inputs = true;

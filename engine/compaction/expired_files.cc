@@ -74,10 +74,11 @@ std::unique_ptr<Compaction> PickFilesToDrop(const std::shared_ptr<const Version>
         continue;
       }
       chosen.insert(&file);
-      // In front, since the level is walked from its end: inputs have the level's order.
-      inputs.insert(inputs.begin(), files[i]);
+      inputs.push_back(files[i]);
       compaction->output_level = level;
     }
+    // The level was walked from its end: inputs have the level's order.
+    std::reverse(inputs.begin(), inputs.end());
   }
   if (chosen.empty()) return nullptr;
   compaction->version = version;

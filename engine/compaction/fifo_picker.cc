@@ -1,6 +1,8 @@
 #include "engine/compaction/fifo_picker.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace winnow {
 
@@ -15,11 +17,16 @@ uint64_t BytesOfAllLevels(const Version& version) {
   return bytes;
 }
 
+struct FileOfLevel {
+  int level;
+  std::shared_ptr<SstableFile> file;
+};
+
 // Oldest first: deeper levels, which other styles left, hold older versions of what is above.
 // Within one level below level 0 no two files have a key in common, so that any may go first; the
 // one that was written to longest ago does.
-Version::Files OldestFirst(const Version& version) {
-  Version::Files oldest;
+std::vector<FileOfLevel> OldestFirst(const Version& version) {
+  std::vector<FileOfLevel> oldest;
   for (int level = kNumLevels - 1; level >= 0; level--) {
     Version::Files files = version.files(level);
     std::reverse(files.begin(), files.end());  // level 0 has its newest first
@@ -28,18 +35,9 @@ Version::Files OldestFirst(const Version& version) {
         return a->metadata().largest_sequence < b->metadata().largest_sequence;
       });
     }
-    oldest.insert(oldest.end(), files.begin(), files.end());
+    for (auto& file : files) oldest.push_back({level, std::move(file)});
   }
   return oldest;
-}
-
-// Linear in the number of files; level 0 is what is left when no other level has it.
-int LevelOf(const Version& version, const std::shared_ptr<SstableFile>& file) {
-  for (int level = kNumLevels - 1; level > 0; level--) {
-    const Version::Files& files = version.files(level);
-    if (std::find(files.begin(), files.end(), file) != files.end()) return level;
-  }
-  return 0;
 }
 
 std::unique_ptr<Compaction> FindFilesToDrop(const std::shared_ptr<const Version>& version,
@@ -51,16 +49,17 @@ std::unique_ptr<Compaction> FindFilesToDrop(const std::shared_ptr<const Version>
   compaction->version = version;
   compaction->drops_inputs = true;
   compaction->reason = "over the limit of fifo";
-  const Version::Files files = OldestFirst(*version);
+  const std::vector<FileOfLevel> files = OldestFirst(*version);
   // In order, or older versions would come to light: what is busy makes the rest wait. Damage does
   // not, which nobody reads.
   // The newest file stays even where it is over the limit by itself, or one large flush would leave
   // nothing at all.
   for (size_t i = 0; i + 1 < files.size() && bytes > most_bytes; i++) {
-    if (files[i]->being_compacted) break;
-    compaction->output_level = LevelOf(*version, files[i]);
-    compaction->inputs[static_cast<size_t>(compaction->output_level)].push_back(files[i]);
-    bytes -= files[i]->metadata().file_bytes;
+    const auto& file = files[i].file;
+    if (file->being_compacted) break;
+    compaction->output_level = files[i].level;
+    compaction->inputs[static_cast<size_t>(files[i].level)].push_back(file);
+    bytes -= file->metadata().file_bytes;
   }
   return compaction->num_input_files() == 0 ? nullptr : std::move(compaction);
 }

@@ -10,6 +10,7 @@
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 
@@ -127,9 +128,11 @@ absl::StatusOr<FilterRebuildResult> RebuildFilter(const FilterRebuildOptions& op
   if (options.spec.kind != filter::FilterKind::kNone) {
     WINNOW_RETURN_IF_ERROR(KeyScan(options, table, builder.get(), &result).Run());
   }
+  const filter::BuiltFilter built = builder->Finish();
   const std::string path = FilterFileName(store.directory, number);
   // Before this there is no file, and an error has nothing to remove.
-  const absl::Status written = Write(options, store, table, builder->Finish(), path, &result);
+  const absl::Status written =
+      CatchOutOfMemory([&] { return Write(options, store, table, built, path, &result); });
   if (written.ok()) return result;
   store.file_system->Remove(path).IgnoreError();
   return written;

@@ -7,6 +7,7 @@
 #include "engine/compaction/compaction_iterator.h"
 #include "engine/compaction/range_tombstone_merge.h"
 #include "engine/version/merging_iterator.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 
@@ -53,7 +54,9 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
 
 absl::Status RunFlush(std::span<const Memtable* const> memtables, const FlushJobOptions& options,
                       SstableOutputResult* result) {
-  const absl::Status status = WriteEntries(memtables, options, result);
+  // Without memory nobody else would know which tables there are.
+  const absl::Status status =
+      CatchOutOfMemory([&] { return WriteEntries(memtables, options, result); });
   if (!status.ok()) RemoveOutputs(options.output.store, result->files);
   return status;
 }

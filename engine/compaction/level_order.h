@@ -28,6 +28,8 @@ std::vector<double> OverlapRatios(const Version& version, int level);
 class LevelOrder {
  public:
   static constexpr uint64_t kPicksPerTurn = 32;
+  // So many files are remembered as picked at most, those with the largest numbers.
+  static constexpr size_t kMostPicked = 1024;
 
   // Shows the idle files of `level` to `take`, the one that should go first at first, until it
   // returns true or there are no more.
@@ -51,7 +53,7 @@ class LevelOrder {
   // What the order was made from. Not held: files of a version are removed when it is destroyed.
   std::weak_ptr<const Version> version_ ABSL_GUARDED_BY(database_mutex);
   std::vector<uint32_t> by_overlap_ ABSL_GUARDED_BY(database_mutex);  // indexes of files
-  // Numbers of files that were picked and are still in the level.
+  // Numbers of files that were picked; those that have left the level may be among them.
   std::set<uint64_t> picked_ ABSL_GUARDED_BY(database_mutex);
   // Its largest user key; none before the first.
   std::optional<std::string> last_in_turn_ ABSL_GUARDED_BY(database_mutex);

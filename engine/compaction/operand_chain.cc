@@ -34,7 +34,9 @@ std::vector<std::string_view> OperandChain::OldestFirst(size_t count) const {
 void OperandChain::ReplaceBy(EntryType type, std::string value) {
   Entry newest = std::move(entries_.front());
   const SequenceNumber sequence = Sequence(newest.internal_key);
-  EncodeFixed64(newest.internal_key.data() + user_key_.size(), PackTrailer(sequence, type));
+  std::string& key = newest.internal_key;
+  // By its own length: bytes of equal keys can differ, and those of user_key_ are another entry's.
+  EncodeFixed64(key.data() + key.size() - kTrailerBytes, PackTrailer(sequence, type));
   newest.value = std::move(value);
   entries_.clear();
   entries_.push_back(std::move(newest));

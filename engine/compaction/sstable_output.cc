@@ -4,6 +4,7 @@
 
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 
@@ -284,7 +285,9 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
 void RemoveOutputs(const SstableStore& store, const std::vector<FileMetadata>& files) {
   for (const FileMetadata& file : files) {
     // Some may not exist: a number is listed before its file is created.
-    store.file_system->Remove(SstableFileName(store.directory, file.number)).IgnoreError();
+    UnlessOutOfMemory([&] {
+      store.file_system->Remove(SstableFileName(store.directory, file.number)).IgnoreError();
+    });
   }
 }
 

@@ -24,7 +24,10 @@ Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
 
 // Whether writing the file anew would leave out its deletions, and they are a tenth of it or more,
 // as Pebble asks for, or are of ranges.
-bool HasManyDeletionsWithNothingBelow(const SstableFile& file, const Compaction& compaction) {
+bool HasManyDeletionsWithNothingBelow(const SstableFile& file, const Compaction& compaction,
+                                      const ColumnFamilyOptions& options) {
+  // Something older may come in below at any time: then a rewrite keeps every deletion.
+  if (options.allow_ingest_behind) return false;
   const FileMetadata& metadata = file.metadata();
   // One more than a tenth, rounded down: a file without deletions never has many.
   const bool has_many = metadata.num_deletions >= metadata.num_entries / 10 + 1;
@@ -43,7 +46,7 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
   const auto& files = compaction.inputs[static_cast<size_t>(from_level)];
   if (files.size() != 1 || compaction.num_input_files() != 1) return false;
   if (files[0]->reader() == nullptr) return false;
-  if (HasManyDeletionsWithNothingBelow(*files[0], compaction)) return false;
+  if (HasManyDeletionsWithNothingBelow(*files[0], compaction, options)) return false;
   if (CompressionOf(options, from_level) != CompressionOf(options, compaction.output_level)) {
     return false;
   }
@@ -67,7 +70,7 @@ bool CanMoveTogether(const Compaction& compaction, const ColumnFamilyOptions& op
         return false;
       }
       if (level == 0 && IsSmall(*file, options)) return false;
-      if (HasManyDeletionsWithNothingBelow(*file, compaction)) return false;
+      if (HasManyDeletionsWithNothingBelow(*file, compaction, options)) return false;
       files.push_back(file);
     }
   }

@@ -10,6 +10,15 @@
 
 namespace winnow {
 
+namespace {
+
+// The callback's malloc, given back with the free of the same C library.
+struct FreeBytes {
+  void operator()(char* bytes) const { std::free(bytes); }
+};
+
+}  // namespace
+
 // The state is shared by all copies of a comparator, and its destructor runs once: when the handle
 // has been given back and the last database that uses the order is closed, in either order. The
 // name is asked for once and copied, so that the callback may return what does not last.
@@ -52,11 +61,10 @@ void CallbackFilterPolicy::CreateFilter(std::span<const std::string_view> keys,
     lengths.push_back(key.size());
   }
   size_t length = 0;
-  char* bytes = create_(state_.get(), pointers.data(), lengths.data(),
-                        static_cast<int>(keys.size()), &length);
-  if (bytes != nullptr) filter->append(bytes, length);
-  // The callback's malloc, given back with the free of the same C library; null is no filter.
-  std::free(bytes);
+  // Null is no filter.
+  const std::unique_ptr<char, FreeBytes> bytes(create_(
+      state_.get(), pointers.data(), lengths.data(), static_cast<int>(keys.size()), &length));
+  if (bytes != nullptr) filter->append(bytes.get(), length);
 }
 
 bool CallbackFilterPolicy::KeyMayMatch(std::string_view key, std::string_view filter) const {

@@ -54,11 +54,19 @@ winnow_sstwriter_t* winnow_sstwriter_create(const winnow_options_t* options, con
   return created ? handle.release() : nullptr;
 }
 
+// The writer may outlive the database, as in C++. Which callbacks are the family's is not known.
 winnow_sstwriter_t* winnow_sstwriter_create_cf(winnow_t* db, winnow_columnfamily_t* family,
                                                const char* path, char** errptr) {
   std::unique_ptr<winnow_sstwriter_t> handle;
   const bool created = ReportFrom(errptr, [&]() -> absl::Status {
     handle = std::make_unique<winnow_sstwriter_t>();
+    handle->options_kept = db->options_kept;
+    {
+      winnow::MutexLock lock(&db->mutex);
+      for (const KeptAlive& kept : db->families_kept) {
+        handle->options_kept.insert(handle->options_kept.end(), kept.begin(), kept.end());
+      }
+    }
     WINNOW_ASSIGN_OR_RETURN(handle->writer, db->db->NewSstWriter(family->family, path));
     return absl::OkStatus();
   });

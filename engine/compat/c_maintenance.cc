@@ -104,8 +104,11 @@ char* winnow_property_value(winnow_t* db, const char* propname) {
 char* winnow_saved_statistics(const winnow_options_t* options, const char* name, char** errptr) {
   char* text = nullptr;
   ReportFrom(errptr, [&]() -> absl::Status {
+    KeptAlive kept;  // nothing outlives the call
+    WINNOW_ASSIGN_OR_RETURN(const winnow::Options prepared,
+                            winnow::PrepareOptions(*options, &kept));
     WINNOW_ASSIGN_OR_RETURN(const winnow::SavedStatistics saved,
-                            winnow::DB::ReadStatistics(options->options, name));
+                            winnow::DB::ReadStatistics(prepared, name));
     text = CopyToC(winnow::SavedStatisticsJson(saved));
     return text != nullptr ? absl::OkStatus() : winnow::OutOfMemory();
   });

@@ -31,13 +31,11 @@ constexpr int kMaxRestartInterval = 1024;
 constexpr int kMinOpenFiles = 16;
 constexpr int kMaxOpenFiles = 10'000'000;
 
-}  // namespace
-
 // The handle's own pointers are put into the options here, at the latest moment, because setters
 // may be called in any order: whether the comparator gets the promise of equal bytes depends on the
 // filter policy too. What is pointed to is shared with `kept`, so that destroying a handle while a
-// database uses it takes nothing away.
-absl::StatusOr<Options> PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
+// database uses it takes nothing away. What column_families point to is not among it.
+absl::StatusOr<Options> PrepareWithoutFamilies(const winnow_options_t& handle, KeptAlive* kept) {
   if (handle.is_incomplete) return OutOfMemory();
   Options options = handle.options;
   if (handle.comparator != nullptr) {
@@ -63,6 +61,13 @@ absl::StatusOr<Options> PrepareOptions(const winnow_options_t& handle, KeptAlive
     options.file_system = handle.file_system.get();
     kept->push_back(handle.file_system);
   }
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<Options> PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
+  WINNOW_ASSIGN_OR_RETURN(Options options, PrepareWithoutFamilies(handle, kept));
   kept->insert(kept->end(), handle.families_kept.begin(), handle.families_kept.end());
   return options;
 }
@@ -181,9 +186,10 @@ char* winnow_options_get(const winnow_options_t* options, const char* name, char
 // used.
 void winnow_options_load(winnow_options_t* options, const char* path, char** errptr) {
   winnow::ReportFrom(errptr, [&]() -> absl::Status {
-    // A share of each callback that the families of `loaded` point to.
+    // A share of each callback that the families of `loaded` point to, beside those that there are.
     KeptAlive kept;
-    WINNOW_ASSIGN_OR_RETURN(winnow::Options loaded, winnow::PrepareOptions(*options, &kept));
+    WINNOW_ASSIGN_OR_RETURN(winnow::Options loaded,
+                            winnow::PrepareWithoutFamilies(*options, &kept));
     WINNOW_RETURN_IF_ERROR(winnow::DB::LoadOptions(path, &loaded));
     options->families_kept.insert(options->families_kept.end(), kept.begin(), kept.end());
     loaded.comparator = winnow::BytewiseComparator();
@@ -213,8 +219,11 @@ const char* winnow_option_name(size_t index) {
 void winnow_options_set_column_family(winnow_options_t* options, const char* name,
                                       const winnow_options_t* family_options) {
   const absl::Status copied = winnow::CatchOutOfMemory([&]() -> absl::Status {
+    // Not into families_kept at once: the two handles may be one.
+    KeptAlive kept;
     WINNOW_ASSIGN_OR_RETURN(winnow::Options prepared,
-                            winnow::PrepareOptions(*family_options, &options->families_kept));
+                            winnow::PrepareWithoutFamilies(*family_options, &kept));
+    options->families_kept.insert(options->families_kept.end(), kept.begin(), kept.end());
     options->options.column_families[name] = std::move(prepared);
     return absl::OkStatus();
   });

@@ -11,31 +11,31 @@
 #include "engine/version/file_names.h"
 #include "engine/version/foreign_database.h"
 #include "engine/version/version_set.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/db.h"
 
 namespace winnow {
 
+namespace {
+
 // Takes no lock and writes nothing. No table is opened and no comparator needed: whoever wants to
 // open the database asks this first, to know which families to give options for.
-absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options,
-                                                                const std::string& path) {
-  FileSystem* file_system = FileSystemOf(options);
-  WINNOW_RETURN_IF_ERROR(CheckIsDatabase(*file_system, path));
+absl::StatusOr<std::vector<std::string>> FamiliesOf(FileSystem& file_system,
+                                                    const std::string& path) {
+  WINNOW_RETURN_IF_ERROR(CheckIsDatabase(file_system, path));
   std::vector<std::string> names;
   const auto read = [&] {
     DatabaseMutex mutex;
-    VersionSet versions({file_system, path, nullptr}, &mutex);
+    VersionSet versions({&file_system, path, nullptr}, &mutex);
     DatabaseLock lock(&mutex);
     const absl::Status status = versions.ReadFamilies();
     names.clear();
     for (const auto& [id, family] : versions.families()) names.push_back(family.name);
     return status;
   };
-  WINNOW_RETURN_IF_ERROR(ReadBesideWriter(*file_system, path, read));
+  WINNOW_RETURN_IF_ERROR(ReadBesideWriter(file_system, path, read));
   return names;
 }
-
-namespace {
 
 // Of a database, whatever else lies beside it. Other stores have a LOG as well, and statistics are
 // no data.
@@ -62,6 +62,8 @@ absl::Status RemoveFilesOfDatabase(FileSystem& file_system, const std::string& p
     const std::string file = absl::StrCat(path, "/", name);
     if (IsDirectoryForFile(file_system, file)) continue;
     WINNOW_RETURN_IF_ERROR(file_system.Remove(file));
+    // Or a power failure might leave it, and not the tables.
+    if (type == FileType::kCurrent) WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(path));
   }
   // Not every file system of a program's own keeps its locks in files.
   const absl::Status removed = file_system.Remove(LockFileName(path));
@@ -85,12 +87,9 @@ absl::Status RemoveDirectoryIfEmpty(FileSystem& file_system, const std::string& 
   return still_empty ? removed : absl::OkStatus();
 }
 
-}  // namespace
-
 // Removes what has a name of ours and leaves everything else, the directory included if anything is
 // left in it: a wrong path must not cost more than a database.
-absl::Status DB::Destroy(const Options& options, const std::string& path) {
-  FileSystem& file_system = *FileSystemOf(options);
+absl::Status DestroyAt(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
   if (!exists) return absl::OkStatus();
   WINNOW_ASSIGN_OR_RETURN(const bool is_directory, file_system.IsDirectory(path));
@@ -111,6 +110,17 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
   }
   // That alone is what a destruction that was interrupted leaves last.
   return RemoveDirectoryIfEmpty(file_system, path);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options,
+                                                                const std::string& path) {
+  return CatchOutOfMemory([&] { return FamiliesOf(*FileSystemOf(options), path); });
+}
+
+absl::Status DB::Destroy(const Options& options, const std::string& path) {
+  return CatchOutOfMemory([&] { return DestroyAt(*FileSystemOf(options), path); });
 }
 
 }  // namespace winnow

@@ -73,6 +73,9 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
                                                        " column families, and no more than ",
                                                        kMaxColumnFamilies, " can be"));
     }
+    if (versions_.largest_family_id() >= kFamilyIdLimit - 1) {
+      return absl::ResourceExhaustedError("all ids of column families have been used");
+    }
     const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
     VersionEdit edit;
     FamilyEdit& change = edit.families.emplace_back();

@@ -15,6 +15,7 @@
 
 #include "engine/base/status.h"
 #include "engine/file_system/directory_for_file.h"
+#include "engine/file_system/durable_files.h"
 #include "engine/log/log_reader.h"
 #include "engine/version/file_names.h"
 #include "engine/version/foreign_database.h"
@@ -82,6 +83,22 @@ absl::StatusOr<std::string> LastingPath(const Options& options, const std::strin
   const std::filesystem::path working_directory = std::filesystem::current_path(error);
   if (!error) return (working_directory / path).string();
   return absl::UnavailableError(absl::StrCat(path, ": working directory: ", error.message()));
+}
+
+absl::Status CheckNewFile(FileSystem& file_system, const std::string& path) {
+  // Create would cut what is there.
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
+  if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
+  // An opening removes files of its database's names that no manifest knows.
+  FileType type;
+  uint64_t number;
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  if (!ParseFileName(name, &type, &number)) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const bool is_in_database,
+                          file_system.Exists(CurrentFileName(ParentDirectory(path))));
+  if (!is_in_database) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": is a name of the files of the database in this directory, which would remove it"));
 }
 
 // A table is proof enough; a log must be looked into. Tables are reported first, as the surer sign.

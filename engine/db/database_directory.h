@@ -20,6 +20,10 @@ absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path);
 // working directory. As it is on a program's own file system, which may have no such directory.
 absl::StatusOr<std::string> LastingPath(const Options& options, const std::string& path);
 
+// Whether a file of the user's may be made there. AlreadyExists: there is one. InvalidArgument: the
+// directory is a database's and the name one that its own files have.
+absl::Status CheckNewFile(FileSystem& file_system, const std::string& path);
+
 // DataLoss if there is no CURRENT but data: a directory that has lost it. Creating a database there
 // would bury the data. What a crash leaves while a database is being created holds none.
 absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::string& path);

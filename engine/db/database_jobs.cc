@@ -81,6 +81,9 @@ void DatabaseJobs::ReleaseReplacedOf(std::span<ColumnFamilyState* const> familie
 absl::Status DatabaseJobs::DoUpkeep() {
   parts_.save_statistics();
   parts_.keep_filters();
+  // Look-ups that held back what a job has replaced have ended by now, and where nobody writes no
+  // further job would come to free it.
+  UnlessOutOfMemory([this] { ReleaseReplaced(); });
   WINNOW_RETURN_IF_ERROR(parts_.lock_file->Check(*parts_.versions->store().file_system));
   WINNOW_RETURN_IF_ERROR(parts_.logs->CheckInPlace());
   // Unlike a log's, what the manifest said is still known.
@@ -170,7 +173,14 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
       WINNOW_RETURN_IF_ERROR(names_synced);
       WINNOW_RETURN_IF_ERROR(logs_synced);
       WINNOW_RETURN_IF_ERROR(WriteFlush(*family, memtables, std::move(builder), &result));
-      if (parts_.row_cache != nullptr) ForgetRows(family, memtables);
+      const absl::Status forgotten = CatchOutOfMemory([&] {
+        if (parts_.row_cache != nullptr) ForgetRows(family, memtables);
+        return absl::OkStatus();
+      });
+      if (!forgotten.ok()) {
+        RemoveOutputs(parts_.versions->store(), result.files);
+        return forgotten;
+      }
     }
     return InstallFlush(family, num_memtables, result);
   });
@@ -223,9 +233,20 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
     return absl::OkStatus();
   }
   VersionEdit edit;
-  FamilyEdit& change = edit.families.emplace_back();
+  // The tables that the edit does not name for want of memory would be known to nobody.
+  const absl::Status prepared =
+      CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+        FamilyEdit& added = edit.families.emplace_back();
+        for (const FileMetadata& file : result.files) added.added.push_back({0, file});
+        family->PrepareRelease(num_memtables);
+        return absl::OkStatus();
+      });
+  if (!prepared.ok()) {
+    RemoveOutputs(versions.store(), result.files);
+    return prepared;
+  }
+  FamilyEdit& change = edit.families.front();
   change.family_id = family->id();
-  for (const FileMetadata& file : result.files) change.added.push_back({0, file});
   // The oldest log that what is left in memory needs: that of the next memtable.
   // Read before the memtables are asked: a write that is under way, and has not come to its
   // memtable yet, is in this log or a later one.
@@ -235,7 +256,6 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   edit.oldest_log = std::min(OldestLogWithout(*family, num_memtables), current_log);
   // With the logs gone the manifest alone remembers how far numbers were given out.
   versions.RaiseLastSequence(parts_.leader->visible_sequence());
-  family->PrepareRelease(num_memtables);
   // On an error the tables stay: the edit that names them may have reached the disk. From here on
   // nothing fails for want of memory, or the flush would be taken for one that has to be done
   // again.

@@ -152,8 +152,8 @@ class DatabaseJobs final : public BackgroundJobs {
                                  const CompactionJobResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Damaged files are read as far as they can be, and never compacted away.
-  void QuarantineInputs(const Compaction& compaction, const absl::Status& status)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void QuarantineInputs(ColumnFamilyState* family, const Compaction& compaction,
+                        const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // --- database_jobs_refilter.cc ---
   struct RefilterJob;

@@ -50,7 +50,7 @@ bool DatabaseJobs::PickAndCompact() {
     parts_.scheduler->errors().JobSucceeded(JobKind::kCompaction);
     // Trying again would meet the same bytes. Setting the files apart lets everything else go on.
   } else if (absl::IsDataLoss(status)) {
-    QuarantineInputs(*compaction, status);
+    QuarantineInputs(family, *compaction, status);
     parts_.leader->LookForStall(family);  // what is in quarantine is not waited for
   } else {
     parts_.scheduler->errors().JobFailed(JobKind::kCompaction, status);
@@ -99,7 +99,7 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCovered(ColumnFamilyState* family)
   if (!family->version()->has_range_tombstones()) [[likely]]
     return nullptr;
   if (IsLeftAlone(*family)) return nullptr;
-  return PickCoveredFiles(family->version(), parts_.snapshots->Sequences());
+  return family->covered_files.Pick(family->version(), parts_.snapshots->Sequences());
 }
 
 std::unique_ptr<Compaction> DatabaseJobs::PickCoveredInAny(ColumnFamilyState** family) {
@@ -248,15 +248,25 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
       WINNOW_RETURN_IF_ERROR(WriteCompaction(*family, *options, compaction, std::move(builder),
                                              max_threads, &result, &pause));
     }
-    for (const FileMetadata& file : result.output.files) {
-      change.added.push_back({compaction.output_level, file});
+    const absl::Status named = CatchOutOfMemory([&] {
+      for (const FileMetadata& file : result.output.files) {
+        change.added.push_back({compaction.output_level, file});
+      }
+      return absl::OkStatus();
+    });
+    if (!named.ok()) {
+      RemoveOutputs(parts_.versions->store(), result.output.files);
+      return named;
     }
     // First: who does not find a file any more must know that it is gone. Range deletions that
     // cover one are newer than all of it, and found in its place.
     if (compaction.drops_inputs && std::string_view(compaction.reason) != kRangeDeletedReason) {
       family->DropsUnreadThrough(compaction.largest_input_sequence());
     }
-    WINNOW_RETURN_IF_ERROR(InstallCompaction(family, std::move(edit), result));
+    absl::Status installed = InstallCompaction(family, std::move(edit), result);
+    // Damage of what was written says nothing of the inputs: it is written again.
+    if (absl::IsDataLoss(installed)) installed = absl::UnavailableError(installed.message());
+    WINNOW_RETURN_IF_ERROR(installed);
     // What readers find is no longer what they found. Once they have the view, so that nobody keeps
     // what the old one has.
     if (compaction.drops_inputs || result.values.removed + result.values.changed > 0) {
@@ -312,18 +322,30 @@ absl::Status DatabaseJobs::InstallCompaction(ColumnFamilyState* family, VersionE
 
 // The error names one place, but the merge stopped there: all inputs are read through, without the
 // mutex, to find every one that is damaged and to let the sound ones be compacted with others.
-void DatabaseJobs::QuarantineInputs(const Compaction& compaction, const absl::Status& status) {
+void DatabaseJobs::QuarantineInputs(ColumnFamilyState* family, const Compaction& compaction,
+                                    const absl::Status& status) {
   std::vector<std::shared_ptr<SstableFile>> inputs;
   for (const Version::Files& files : compaction.inputs) {
     inputs.insert(inputs.end(), files.begin(), files.end());
   }
   auto damaged_end = inputs.begin();
-  {
-    DatabaseUnlock unlock(parts_.mutex);
-    damaged_end = std::partition(inputs.begin(), inputs.end(), [](const auto& file) {
-      return file->reader() == nullptr || HasDamage(file->reader()->Verify());
-    });
-  }
+  // Or others would pick the same files meanwhile, meet the same damage and read them through, too.
+  compaction.MarkInputs(true);
+  compactions_running_++;
+  family->compactions_running++;
+  const absl::Status verified =
+      CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+        DatabaseUnlock unlock(parts_.mutex);
+        damaged_end = std::partition(inputs.begin(), inputs.end(), [](const auto& file) {
+          return file->reader() == nullptr || HasDamage(file->reader()->Verify());
+        });
+        return absl::OkStatus();
+      });
+  compaction.MarkInputs(false);
+  compactions_running_--;
+  family->compactions_running--;
+  parts_.scheduler->SignalProgress();
+  if (!verified.ok()) return parts_.scheduler->errors().JobFailed(JobKind::kCompaction, verified);
   // Damage that is not there at a second look may have been in memory or on the bus; without a
   // culprit all are left alone.
   if (damaged_end == inputs.begin()) damaged_end = inputs.end();

@@ -31,6 +31,7 @@
 #include "engine/base/database_closed.h"
 #include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
+#include "engine/base/user_exception.h"
 #include "engine/compaction/filter_rebuild.h"
 #include "engine/db/database_jobs.h"
 #include "engine/db/job_events.h"
@@ -181,22 +182,34 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
   // By the object and not by its number: a table that was refiltered meanwhile, by another job, is
   // another object.
   const int level = LevelOf(*family->version(), *file);
-  if (level < 0 || file->being_compacted || family->is_dropped()) {
-    if (level < 0) job->info.files_gone++;
-    if (filter.number == 0) return absl::OkStatus();
+  const auto remove_filter_file = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    if (filter.number == 0) return;
     DatabaseUnlock unlock(parts_.mutex);
     const SstableStore& store = versions.store();
     store.file_system->Remove(FilterFileName(store.directory, filter.number)).IgnoreError();
+  };
+  if (level < 0 || file->being_compacted || family->is_dropped()) {
+    if (level < 0) job->info.files_gone++;
+    remove_filter_file();
     return absl::OkStatus();
   }
   VersionEdit edit;
-  FamilyEdit& change = edit.families.emplace_back();
-  change.family_id = family->id();
-  // Taken out and added in one edit, with the same metadata but for the filter file: BuildVersion
-  // takes that for a change of the filter.
-  change.deleted.push_back({level, file->number()});
-  change.added.push_back({level, file->metadata()});
-  change.added.back().file.filter_file = filter;
+  const absl::Status named = CatchOutOfMemory([&] {
+    FamilyEdit& change = edit.families.emplace_back();
+    change.family_id = family->id();
+    // Taken out and added in one edit, with the same metadata but for the filter file: BuildVersion
+    // takes that for a change of the filter.
+    change.deleted.push_back({level, file->number()});
+    change.added.push_back({level, file->metadata()});
+    change.added.back().file.filter_file = filter;
+    // Before the edit is durable, after which nothing may fail.
+    job->done.insert(file->number());
+    return absl::OkStatus();
+  });
+  if (!named.ok()) {
+    remove_filter_file();
+    return named;
+  }
   file->being_compacted = true;
   compactions_running_++;
   family->compactions_running++;
@@ -208,8 +221,10 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
   family->compactions_running--;
   parts_.scheduler->SignalWork();
   parts_.scheduler->SignalProgress();
-  WINNOW_RETURN_IF_ERROR(status);
-  job->done.insert(file->number());
+  if (!status.ok()) {
+    job->done.erase(file->number());
+    return status;
+  }
   job->info.files_refiltered++;
   job->info.files_restored += filter.number == 0 ? 1 : 0;
   parts_.recorder->Local().Add(Ticker::kFilesRefiltered);
@@ -324,7 +339,13 @@ absl::Status DatabaseJobs::RefilterAll(RefilterJob* job, const RefilterOptions& 
     DatabaseUnlock unlock(parts_.mutex);
     const OngoingCall of_jobs(this);
     const OngoingCall of_family(family);
-    if (!options.on_progress(job->info)) return absl::CancelledError("as the caller asked for");
+    bool goes_on = false;
+    WINNOW_RETURN_IF_ERROR(WithContext(CatchUserException([&] {
+                                         goes_on = options.on_progress(job->info);
+                                         return absl::OkStatus();
+                                       }),
+                                       "RefilterOptions::on_progress"));
+    if (!goes_on) return absl::CancelledError("as the caller asked for");
   }
 }
 

@@ -43,6 +43,7 @@ absl::Status DBImpl::Capture(CheckpointContents* contents) {
 
 absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceSstable& place_sstable,
                             CheckpointContents* contents) {
+  WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
   // Looked at before writers are made to wait.
   WINNOW_RETURN_IF_ERROR(CheckIsFree(*file_system_, directory));
   WINNOW_RETURN_IF_ERROR(Capture(contents));
@@ -50,13 +51,12 @@ absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceSstable& pl
       [&] { return WriteCheckpoint(*file_system_, path_, directory, place_sstable, contents); });
   // Before the result is looked at: a failed copy must not keep logs for ever.
   logs_.ResumeRemoval();
-  {
-    DatabaseLock lock(&mutex_);
-    copies_running_--;
-    scheduler_.SignalProgress();
-  }
-  // Tables that a compaction has replaced meanwhile are removed here, without a lock.
+  // Tables that a compaction has replaced meanwhile are removed here, without the mutex, and before
+  // Close may give the directory up.
   contents->versions.clear();
+  DatabaseLock lock(&mutex_);
+  copies_running_--;
+  scheduler_.SignalProgress();
   return status;
 }
 
@@ -75,12 +75,14 @@ absl::Status DBImpl::Checkpoint(const std::string& directory) {
 
 // The backup decides table by table what it has already and what must be copied.
 absl::StatusOr<BackupInfo> DBImpl::BackupTo(const std::string& backup_directory) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
-  const auto copy_to = [this](const std::string& directory, const PlaceSstable& place_sstable,
-                              CheckpointContents* contents) {
-    return CopyTo(directory, place_sstable, contents);
-  };
-  return CatchOutOfMemory([&] { return WriteBackup(*file_system_, backup_directory, copy_to); });
+  return CatchOutOfMemory([&]() -> absl::StatusOr<BackupInfo> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+    const auto copy_to = [this](const std::string& directory, const PlaceSstable& place_sstable,
+                                CheckpointContents* contents) {
+      return CopyTo(directory, place_sstable, contents);
+    };
+    return WriteBackup(*file_system_, backup_directory, copy_to);
+  });
 }
 
 }  // namespace winnow

@@ -280,8 +280,9 @@ class DBImpl final : public DB, private IteratorOwner {
 
   // --- flush_and_compact.cc ---
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);
-  // Until the family has no immutable memtables, which must be wanted to be flushed.
+  // Until the immutable memtables that the family has are flushed, which must be wanted.
   absl::Status AwaitFlush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status AwaitBackgroundWork() ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // --- ingest.cc ---
   struct IngestJob;
@@ -377,8 +378,11 @@ class DBImpl final : public DB, private IteratorOwner {
   TraceRecorder trace_;
   const std::shared_ptr<FilterLedger> filter_ledger_;  // with the tables, which may live longer
   FilterBudget filter_budget_;
-  SteadyTime filters_kept_ ABSL_GUARDED_BY(database_mutex);  // when they were last
+  // When they were last, or the database was opened.
+  SteadyTime filters_kept_ ABSL_GUARDED_BY(database_mutex) = SteadyNow();
   bool filters_are_kept_ ABSL_GUARDED_BY(database_mutex) = false;
+  // False: look-ups have been counted that no round of the budget has seen.
+  bool filters_are_watched_ ABSL_GUARDED_BY(database_mutex) = true;
   // That new filters' bits are planned for; less than 0: they are to be planned.
   double planned_keys_ ABSL_GUARDED_BY(database_mutex) = -1;
   FalsePositiveCache false_positive_cache_;

@@ -370,6 +370,8 @@ class DbIterator final : public Iterator {
   bool MergeByLookup(SequenceNumber newest) {
     ClearOperands();
     LookupContext context;
+    context.read_options.fill_cache = options_.fill_cache;
+    context.read_options.verify_checksums = options_.verify_checksums;
     context.read_options.counters = options_.reads.get();
     status_ = ReadMergedValue(*view_, view_->MakeLookupKey(saved_key_, newest), context,
                               /*in_tables=*/false, options_.recorder->Local(), &saved_value_);

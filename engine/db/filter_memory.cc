@@ -80,12 +80,14 @@ void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
   // By id: of the trees that were planned for some may have been dropped meanwhile, and families
   // that have come since wait for the next plan.
   std::map<uint32_t, BitsByLevel> by_family;
-  for (size_t i = 0; i < bits.size(); i++) by_family[trees[i].id] = bits[i];
+  // A limit that was taken away while the plan was made takes the plan with it.
+  const bool is_limited = filter_budget_.limit_bytes() != 0;
+  for (size_t i = 0; is_limited && i < bits.size(); i++) by_family[trees[i].id] = bits[i];
   for (const auto& [id, family] : families_.live()) {
     const auto planned = by_family.find(id);
     if (planned != by_family.end()) {
       family->SetPlannedFilterBits(planned->second);
-    } else if (filter_budget_.limit_bytes() == 0) {
+    } else if (!is_limited) {
       family->SetPlannedFilterBits(std::nullopt);
     }
   }
@@ -108,16 +110,17 @@ void DBImpl::PlanNewFilters() {
 void DBImpl::KeepFilters() {
   std::vector<FamilyTree> trees;
   double seconds = 0;
+  bool begins = false;
   {
     DatabaseLock lock(&mutex_);
     const bool is_limited = filter_budget_.limit_bytes() != 0 || options_.optimize_filters_for_hits;
+    begins = is_limited && !filters_are_watched_;
+    filters_are_watched_ = is_limited;
     if (!is_limited && !filters_are_kept_) return;
     // The one call after a limit has gone, which loads what was left out, clears it.
     filters_are_kept_ = is_limited;
     const SteadyTime now = SteadyNow();
-    if (filters_kept_ != SteadyTime()) {
-      seconds = std::chrono::duration<double>(now - filters_kept_).count();
-    }
+    seconds = std::chrono::duration<double>(now - filters_kept_).count();
     filters_kept_ = now;
     trees = TreesNow();
     MarkRefilterable(&trees);
@@ -135,6 +138,7 @@ void DBImpl::KeepFilters() {
   }
   std::vector<LevelOutcomes> counted;
   for (const auto& [key, outcomes] : by_level) counted.push_back(outcomes);
+  if (begins) filter_budget_.Begin(counted);
   // Reads and drops units of filters, under the budget's own lock.
   FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds);
   recorder_.Local().Add(Ticker::kFilterUnitsLoaded, changes.units_loaded);

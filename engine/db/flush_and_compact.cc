@@ -1,4 +1,7 @@
 // Flush, CompactRange, WaitForBackgroundWork: background work that somebody waits for.
+#include <algorithm>
+#include <memory>
+
 #include "engine/base/database_closed.h"
 #include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
@@ -43,13 +46,23 @@ absl::Status DBImpl::AwaitFlush(ColumnFamilyState* family) {
   const uint64_t failures = errors.num_failures(JobKind::kFlush);
   errors.RetryNow(JobKind::kFlush);
   scheduler_.SignalWork();
-  while (!family->immutables.empty() && errors.fatal().ok() && !scheduler_.is_stopping() &&
+  // What was there at the call: others may fill memtables as fast as they are flushed. They go in
+  // their order.
+  std::weak_ptr<const Memtable> newest;
+  if (!family->immutables.empty()) newest = family->immutables.back();
+  const auto is_flushed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return std::none_of(family->immutables.begin(), family->immutables.end(),
+                        [&](const auto& memtable) {
+                          return !memtable.owner_before(newest) && !newest.owner_before(memtable);
+                        });
+  };
+  while (!is_flushed() && errors.fatal().ok() && !scheduler_.is_stopping() &&
          errors.num_failures(JobKind::kFlush) == failures && !family->is_dropped()) {
     scheduler_.WaitForProgress();
   }
   // In this order: work that was done counts though the database closes, and a drop makes the
   // entries nobody's concern.
-  if (!errors.fatal().ok() || family->immutables.empty()) return errors.fatal();
+  if (!errors.fatal().ok() || is_flushed()) return errors.fatal();
   if (scheduler_.is_stopping()) return DatabaseClosedError();
   return family->is_dropped() ? absl::OkStatus() : errors.retried(JobKind::kFlush);
 }
@@ -91,24 +104,26 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
 absl::Status DBImpl::WaitForBackgroundWork() {
   if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
   WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
-  absl::Status status;
-  {
-    DatabaseLock lock(&mutex_);
-    scheduler_.SignalWork();
-    const BackgroundErrors& errors = scheduler_.errors();
-    const auto num_failures = [&errors]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-      return errors.num_failures(JobKind::kFlush) + errors.num_failures(JobKind::kCompaction);
-    };
-    const uint64_t failures = num_failures();
-    // A failure ends the wait too, though its work is still due: it may be tried again for hours.
-    while (errors.fatal().ok() && !scheduler_.is_stopping() && !options_.read_only &&
-           num_failures() == failures && jobs_.HasWork()) {
-      scheduler_.WaitForProgress();
-    }
-    status = errors.Gravest();
-  }
+  // To look for work takes memory.
+  const absl::Status status = CatchOutOfMemory([this] { return AwaitBackgroundWork(); });
   UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
   return status;
+}
+
+absl::Status DBImpl::AwaitBackgroundWork() {
+  DatabaseLock lock(&mutex_);
+  scheduler_.SignalWork();
+  const BackgroundErrors& errors = scheduler_.errors();
+  const auto num_failures = [&errors]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return errors.num_failures(JobKind::kFlush) + errors.num_failures(JobKind::kCompaction);
+  };
+  const uint64_t failures = num_failures();
+  // A failure ends the wait too, though its work is still due: it may be tried again for hours.
+  while (errors.fatal().ok() && !scheduler_.is_stopping() && !options_.read_only &&
+         num_failures() == failures && jobs_.HasWork()) {
+    scheduler_.WaitForProgress();
+  }
+  return errors.Gravest();
 }
 
 }  // namespace winnow

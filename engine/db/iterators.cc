@@ -210,6 +210,8 @@ bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,
 // more work than that.
 void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
                          uint64_t num_entries) {
+  // In a forked child any lock may be held by a thread that the child has not.
+  if (!process_.IsThisOne()) return;
   UnlessOutOfMemory([&] {
     Event event;
     event.kind = Event::Kind::kGarbageMet;
@@ -219,8 +221,7 @@ void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string
     // That of the view, which may have been retired since: NoteGarbage marks it all the same, and
     // the leader looks whether the present one is marked.
     Memtable& memtable = *view.active;
-    // The iterator may be destroyed after the database was closed, or in a child process: then
-    // nothing is asked for.
+    // The iterator may be destroyed after the database was closed: then nothing is asked for.
     const bool can_work = !options_.read_only && IsUsable();
     if (can_work && IsMostlyGarbage(memtable, Own(family)->write_buffer_bytes()) &&
         memtable.NoteGarbage()) {

@@ -33,6 +33,7 @@ absl::Status ReplayLogs(Options options, const std::string& path, RepairedFiles*
   options.create_if_missing = false;
   options.error_if_exists = false;
   options.read_only = false;
+  for (const std::string& name : repaired->missing_families) options.column_families.erase(name);
   WINNOW_ASSIGN_OR_RETURN(const auto db, DB::Open(options, path));
   // The property is the one place where an open says what it left out.
   WINNOW_ASSIGN_OR_RETURN(const std::string notes, db->GetProperty("winnow.recovery"));

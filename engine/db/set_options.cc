@@ -41,6 +41,12 @@ absl::Status CheckMayChange(const TextOption& option) {
                    "created or the database is opened"));
 }
 
+// Names that there are not are refused later.
+bool IsOfFamily(const OptionSetting& setting) {
+  const absl::StatusOr<const TextOption*> option = FindTextOption(setting.name);
+  return option.ok() && (*option)->is_of_family;
+}
+
 // Whether entries that are there would mean something else, or go, by the new options.
 bool ChangesWhatIsThere(const std::vector<const TextOption*>& changed, const Options& next) {
   return std::any_of(changed.begin(), changed.end(), [&](const TextOption* option) {
@@ -306,6 +312,8 @@ absl::Status DBImpl::SetOptionsBy(ColumnFamily* family, std::span<const OptionSe
                                   bool is_owner) {
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_RETURN_IF_ERROR(CheckWritable());
+    const bool any_is_of_family = std::any_of(settings.begin(), settings.end(), IsOfFamily);
+    if (!any_is_of_family) family = nullptr;  // which plays no part
     if (family != nullptr) WINNOW_RETURN_IF_ERROR(CheckFamily(family));
     absl::Status status;
     {
@@ -337,9 +345,11 @@ absl::Status DBImpl::SetOptionsBy(ColumnFamily* family, std::span<const OptionSe
 
 absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
                                std::string_view filter_key) {
-  WINNOW_RETURN_IF_ERROR(CheckFamily(family));
-  const OptionSetting settings[] = {{"filter", filter}, {"filter_key", filter_key}};
-  return SetOptions(family, settings);
+  return CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    const OptionSetting settings[] = {{"filter", filter}, {"filter_key", filter_key}};
+    return SetOptions(family, settings);
+  });
 }
 
 }  // namespace winnow

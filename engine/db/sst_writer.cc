@@ -14,9 +14,9 @@
 #include "engine/base/missing_merge_operator.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
+#include "engine/db/database_directory.h"
 #include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
-#include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
@@ -130,6 +130,8 @@ class SstWriterImpl final : public SstWriter {
         value = timed_value_;
       }
       AppendInternalKey(&internal_key_, key, 0, type);
+      // Taken before: once the builder has the entry the call succeeds.
+      last_key_.reserve(key.size());
       WINNOW_RETURN_IF_ERROR(builder_->Add(internal_key_, value));
       last_key_.assign(key);
       return absl::OkStatus();
@@ -158,26 +160,10 @@ class SstWriterImpl final : public SstWriter {
 
 }  // namespace
 
-absl::Status CheckSstPath(FileSystem* file_system, const std::string& path) {
-  // Create would cut what is there.
-  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system->Exists(path));
-  if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
-  // An opening removes files of its database's names that no manifest knows.
-  FileType type;
-  uint64_t number;
-  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-  if (!ParseFileName(name, &type, &number)) return absl::OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(const bool is_in_database,
-                          file_system->Exists(CurrentFileName(ParentDirectory(path))));
-  if (!is_in_database) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": is a name of the files of the database in this directory, which would remove it"));
-}
-
 absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
     SstableBuilderOptions builder, std::shared_ptr<const MergeOperator> merge_operator,
     const std::string& path, FileSystem* file_system, const TimeToLive& ttl) {
-  WINNOW_RETURN_IF_ERROR(CheckSstPath(file_system, path));
+  WINNOW_RETURN_IF_ERROR(CheckNewFile(*file_system, path));
   auto writer = CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<SstWriter>> {
     WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
     builder.is_external = true;

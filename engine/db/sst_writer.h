@@ -11,13 +11,9 @@
 
 namespace winnow {
 
-// AlreadyExists: there is a file at `path`. InvalidArgument: it is a name of a database's own
-// files, in the directory of one.
-absl::Status CheckSstPath(FileSystem* file_system, const std::string& path);
-
 // A writer of tables as `builder` says, but external ones, whose operands `merge_operator` checks,
 // and whose values have write times if there is a time to live; its clock must outlive the writer.
-// The errors of CheckSstPath.
+// The errors of CheckNewFile.
 absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
     SstableBuilderOptions builder, std::shared_ptr<const MergeOperator> merge_operator,
     const std::string& path, FileSystem* file_system, const TimeToLive& ttl = {});

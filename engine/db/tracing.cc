@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/base/write_time.h"
+#include "engine/db/database_directory.h"
 #include "engine/db/db_impl.h"
 #include "engine/write/batch_format.h"
 #include "filter/base/out_of_memory.h"
@@ -63,6 +65,8 @@ std::optional<TraceCall> CallOf(EntryType type) {
 absl::Status DBImpl::StartTrace(const TraceOptions& options, const std::string& path) {
   return CatchOutOfMemory([&] {
     WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+    // Under a name of the database's own files the next of those would be written over it.
+    WINNOW_RETURN_IF_ERROR(CheckNewFile(*file_system_, path));
     return trace_.Start(options, file_system_, path, versions_.hash_seed());
   });
 }
@@ -101,7 +105,9 @@ void DBImpl::TraceBatch(const WriteBatch& batch) {
       TraceRecord record;
       record.call = *call;
       record.family_id = update.family_id;
-      record.value_bytes = update.value.size();
+      record.value_bytes = update.type == EntryType::kPutWithTime
+                               ? WithoutWriteTime(update.value).size()
+                               : update.value.size();
       // Of the whole key, whatever the family's filters are made of: FORMAT.md says so of writes.
       record.key_hash = filter::HashKey(update.key, versions_.hash_seed());
       trace_.Add(record, update.key);

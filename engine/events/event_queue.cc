@@ -1,6 +1,7 @@
 #include "engine/events/event_queue.h"
 
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,9 @@ constexpr size_t kMaxCorruptions = 1000;  // whose messages are remembered
 
 // Between two events of one family, so that a flood of failures does not drive all else out of LOG.
 constexpr std::chrono::minutes kBetweenMergeFailures{1};
+
+// From so many on those whose minute is over are forgotten: names come and go with families.
+constexpr size_t kManyMergeFailures = 1000;
 
 }  // namespace
 
@@ -117,7 +121,7 @@ void EventQueue::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EventQueue::Add(Event event) {
+bool EventQueue::Add(Event event) {
   event.time = std::chrono::system_clock::now();
   // A copy of its own: copies of a status share their text by a count that lives in Abseil's
   // library, where ThreadSanitizer sees one thread read and another delete.
@@ -129,7 +133,7 @@ void EventQueue::Add(Event event) {
   MutexLock lock(&mutex_);
   // The time is taken, and the copy made, before the lock. Callers may hold the locks of a
   // database: what happens under this one is a few moves and never a call of somebody's code.
-  if (stopping_ || idle_) return;
+  if (stopping_ || idle_) return false;
   // The newest is dropped and not the oldest: how trouble began tells more than its thousandth
   // repetition. The next event that fits in says how many are missing before it.
   const bool has_place =
@@ -137,17 +141,19 @@ void EventQueue::Add(Event event) {
       UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { waiting_.emplace_back(); });
   if (!has_place) {
     num_lost_++;
-    return;
+    return false;
   }
   // Place is taken first, and the event moved in last: where there is no memory nothing is half
   // done, and the count of losses is not lost itself.
   event.num_lost_before = std::exchange(num_lost_, 0);
   waiting_.back() = std::move(event);
   added_.Signal();
+  return true;
 }
 
 void EventQueue::AddIfCorruption(const absl::Status& status) {
   if (!absl::IsDataLoss(status)) return;
+  std::set<std::string>::iterator reported;
   {
     MutexLock lock(&mutex_);
     if (stopping_ || idle_ || corruptions_reported_.size() >= kMaxCorruptions) return;
@@ -155,7 +161,7 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
     UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       // Each read of a damaged block meets the damage again: told once, it stays visible among
       // other events.
-      is_new = corruptions_reported_.emplace(status.message()).second;
+      std::tie(reported, is_new) = corruptions_reported_.emplace(status.message());
     });
     if (!is_new) return;
   }
@@ -163,7 +169,10 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
   Event event;
   event.kind = Event::Kind::kCorruptionFound;
   event.status = status;
-  Add(std::move(event));
+  if (Add(std::move(event))) return;
+  // Nobody has been told: who meets the damage next tries again.
+  MutexLock lock(&mutex_);
+  corruptions_reported_.erase(reported);
 }
 
 void EventQueue::AddMergeFailures(std::string_view family, std::string_view call,
@@ -186,8 +195,18 @@ void EventQueue::AddMergeFailures(std::string_view family, std::string_view call
       failures.silent_until = now + kBetweenMergeFailures;
       // Those that were only counted in the silent minute are told with the next event.
       event.num_inputs = std::exchange(failures.count, 0);
+      if (merge_failures_.size() >= kManyMergeFailures) {
+        std::erase_if(merge_failures_,
+                      [&](const auto& entry) { return entry.second.silent_until <= now; });
+      }
     }
-    Add(std::move(event));
+    const uint64_t told = event.num_inputs;
+    if (Add(std::move(event))) return;
+    // Those that an event should have told of are told with the next one, which may come at once.
+    MutexLock lock(&mutex_);
+    MergeFailures& failures = merge_failures_[std::string(family)];
+    failures.count += told;
+    failures.silent_until = SteadyTime();
   });
 }
 

@@ -40,8 +40,9 @@ class EventQueue {
   // Tells what waits, then no more.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Sets the event's time. An event that there is no memory for is counted as lost.
-  void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Sets the event's time. False: it was dropped. One that there is no place or memory for is
+  // counted as lost.
+  bool Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_);
   // Does nothing unless it is DataLoss, with a message that was not delivered before.
   void AddIfCorruption(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // An operator made no value of `count` keys of the family, the first of them with this error.

@@ -1,6 +1,9 @@
 #include "engine/events/info_log.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -12,6 +15,7 @@ namespace winnow {
 
 InfoLog::InfoLog(InfoLogPlace place, const InfoLogLimits& limits)
     : place_(std::move(place)), limits_(limits) {
+  RemoveTooOld();
   Rotate();
 }
 
@@ -29,6 +33,21 @@ void InfoLog::SetLimits(const InfoLogLimits& limits) {
     place_.file_system->Remove(FileName(age)).IgnoreError();
   }
   limits_ = limits;
+}
+
+// By what is there: nobody knows how many were kept before.
+void InfoLog::RemoveTooOld() {
+  std::set<std::string> kept;
+  for (int age = 0; age < limits_.num_files; age++) kept.insert(FileName(age));
+  const auto names = place_.file_system->List(place_.directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    FileType type;
+    uint64_t number;
+    if (!ParseFileName(name, &type, &number) || type != FileType::kInfoLog) continue;
+    const std::string path = absl::StrCat(place_.directory, "/", name);
+    if (!kept.contains(path)) place_.file_system->Remove(path).IgnoreError();
+  }
 }
 
 // No failure is reported: a database must not stop because its log cannot be written. Where the new

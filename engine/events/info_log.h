@@ -30,7 +30,7 @@ struct InfoLogLimits {
 // LOG is full; the oldest beyond the wanted number is removed. Used by one thread at a time.
 class InfoLog {
  public:
-  // Renames what is there and begins a new LOG.
+  // Renames what is there, but for older files that are too many, and begins a new LOG.
   InfoLog(InfoLogPlace place, const InfoLogLimits& limits);
   ~InfoLog();
 
@@ -43,6 +43,7 @@ class InfoLog {
   void Flush();
 
  private:
+  void RemoveTooOld();
   void Rotate();
 
   std::string FileName(int age) const;

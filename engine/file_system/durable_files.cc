@@ -36,6 +36,18 @@ absl::StatusOr<uint64_t> ForEachPiece(FileSystem& file_system, const std::string
   return checksum;
 }
 
+absl::StatusOr<uint64_t> CopyInto(FileSystem& file_system, const std::string& from, uint64_t length,
+                                  WritableFile* target) {
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum,
+                          ForEachPiece(file_system, from, length, [&](std::string_view piece) {
+                            return target->Append(piece);
+                          }));
+  // The name is not durable by this: callers sync the directory once for many copies.
+  WINNOW_RETURN_IF_ERROR(target->Sync());
+  WINNOW_RETURN_IF_ERROR(target->Close());
+  return checksum;
+}
+
 }  // namespace
 
 // Of "name" it is ".", of "/name" it is "/": SyncDirectory can be given every result.
@@ -71,13 +83,9 @@ absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& fr
                                   const std::string& to, uint64_t length) {
   // A copy that an earlier attempt left half done is truncated and written anew.
   WINNOW_ASSIGN_OR_RETURN(const auto target, file_system.Create(to, {}));
-  WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum,
-                          ForEachPiece(file_system, from, length, [&](std::string_view piece) {
-                            return target->Append(piece);
-                          }));
-  // The name is not durable by this: callers sync the directory once for many copies.
-  WINNOW_RETURN_IF_ERROR(target->Sync());
-  WINNOW_RETURN_IF_ERROR(target->Close());
+  const absl::StatusOr<uint64_t> checksum = CopyInto(file_system, from, length, target.get());
+  // A part of a file would look like the whole.
+  if (!checksum.ok()) file_system.Remove(to).IgnoreError();
   return checksum;
 }
 

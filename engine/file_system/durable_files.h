@@ -23,7 +23,8 @@ void RemoveFilesIn(FileSystem& file_system, const std::string& directory);
 inline constexpr uint64_t kWholeFile = UINT64_MAX;
 
 // Copies the first `length` bytes (all, if the file has fewer) and syncs the copy; durable once its
-// directory has been synced. Returns the ChainedChecksum of what was copied.
+// directory has been synced. Returns the ChainedChecksum of what was copied. After an error there
+// is no copy.
 absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& from,
                                   const std::string& to, uint64_t length = kWholeFile);
 

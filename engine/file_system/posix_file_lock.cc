@@ -74,8 +74,9 @@ absl::StatusOr<FileDescriptor> LockDirectoryOf(const std::string& path) {
     if (errno != EWOULDBLOCK) return FileDescriptor();
     return absl::FailedPreconditionError(absl::StrCat(
         "lock ", path,
-        ": its directory is locked by a process that has it open, though its lock file was ",
-        "removed or replaced; a database can be open only once"));
+        ": its directory is locked: by a process that has the database open, though its lock file ",
+        "was removed or replaced (a database can be open only once), or by a program that locks ",
+        "directories, such as flock(1)"));
   }
   return descriptor;
 }
@@ -87,9 +88,10 @@ bool IsSameFile(const std::string& path, int descriptor) {
          by_path.st_dev == by_descriptor.st_dev && by_path.st_ino == by_descriptor.st_ino;
 }
 
-absl::Status WriteProcessId(const std::string& path, int descriptor) {
-  if (::ftruncate(descriptor, 0) != 0) return PosixError(path, "write process id", errno);
-  return WriteFully(descriptor, path, ToStd(absl::StrCat(::getpid(), "\n")));
+// For the message alone: a full disk that has no room for it shuts nobody out.
+void WriteProcessId(const std::string& path, int descriptor) {
+  if (::ftruncate(descriptor, 0) != 0) return;
+  WriteFully(descriptor, path, ToStd(absl::StrCat(::getpid(), "\n"))).IgnoreError();
 }
 
 }  // namespace
@@ -112,7 +114,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> LockPosixFile(const std::string& path)
     // Between open and lock the file may have been removed: that lock would exclude nobody.
     if (!IsSameFile(path, descriptor.get())) continue;
     WINNOW_ASSIGN_OR_RETURN(FileDescriptor directory, LockDirectoryOf(path));
-    WINNOW_RETURN_IF_ERROR(WriteProcessId(path, descriptor.get()));
+    WriteProcessId(path, descriptor.get());
     return std::unique_ptr<FileLock>(
         std::make_unique<PosixFileLock>(std::move(descriptor), std::move(directory)));
   }

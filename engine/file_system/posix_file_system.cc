@@ -98,7 +98,10 @@ class PosixFileSystemImplementation final : public FileSystem {
   }
 
   absl::Status Link(const std::string& from, const std::string& to) override {
-    if (::link(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+    // What a symbolic link leads to, and not that link, which would break with its target.
+    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      return absl::OkStatus();
+    }
     // Another file system, one that has no links, or a file that has too many: a copy can be made
     // all the same.
     if (errno == EXDEV || errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ||

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -66,6 +67,13 @@ int Reserve(int descriptor, uint64_t offset, uint64_t length) {
   }
 }
 
+// The limit of this process on the size of files: a reservation beyond it would not only fail but
+// also raise SIGXFSZ, which ends the process.
+uint64_t FileSizeLimit() {
+  rlimit limit;
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
 }  // namespace
 
 // A list of those that are known, not of those that are not: on an unknown file system logs are
@@ -127,11 +135,16 @@ void PosixLogFile::Unmap() {
 // so that a page which holds the end of one append and the start of the next is mapped again.
 absl::Status PosixLogFile::MoveWindow(int descriptor, size_t needed) {
   const uint64_t begin = RoundDownToPage(size_);
-  const uint64_t smallest = RoundUpToPage(size_ + needed) - begin;
-  uint64_t length = std::max(smallest, next_reservation_bytes_);
+  const uint64_t limit = FileSizeLimit();
+  // An append that goes beyond the limit meets it, as it would with write(2). The limit need not be
+  // at the end of a page.
+  const uint64_t most = size_ + needed <= limit ? limit - begin : RLIM_INFINITY;
+  const uint64_t smallest = std::min(RoundUpToPage(size_ + needed) - begin, most);
+  uint64_t length = std::min(std::max(smallest, next_reservation_bytes_), most);
   int error = Reserve(descriptor, begin, length);
-  if (error == ENOSPC || error == EDQUOT) {
-    // The generous reservation does not fit on the disk; what this append needs may.
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    // The generous reservation does not fit on the disk, or into a file of its file system; what
+    // this append needs may.
     length = smallest;
     error = Reserve(descriptor, begin, length);
   }

@@ -66,7 +66,29 @@ struct WeightedRates {
   }
 };
 
+// Two rounds may overlap, and the one whose counts were taken first be the last to come here; and
+// counts of a thread that ended without memory are lost.
+double Since(uint64_t before, uint64_t now) {
+  return now > before ? static_cast<double>(now - before) : 0;
+}
+
+LevelOutcomes Latest(const LevelOutcomes& before, const LevelOutcomes& now) {
+  LevelOutcomes latest = now;
+  latest.refutable = std::max(before.refutable, now.refutable);
+  latest.false_positives = std::max(before.false_positives, now.false_positives);
+  latest.true_positives = std::max(before.true_positives, now.true_positives);
+  return latest;
+}
+
 }  // namespace
+
+void FilterBudget::Begin(std::span<const LevelOutcomes> counted) {
+  MutexLock lock(&mutex_);
+  for (const LevelOutcomes& now : counted) {
+    LevelOutcomes& at_last = counted_[{now.family_id, now.level}];
+    at_last = Latest(at_last, now);
+  }
+}
 
 // By the filters as they were in memory until now: what was counted meanwhile was let through by
 // those. A level whose tables have all gone has nothing to be held against.
@@ -83,18 +105,17 @@ void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const Tree
   std::map<LevelKey, RateWatch> watches;
   for (const LevelOutcomes& now : counted) {
     const LevelKey key = {now.family_id, now.level};
-    next[key] = now;
     const LevelOutcomes before = counted_[key];
+    next[key] = Latest(before, now);
     // After Observe, which has decayed what was there: these are of the round that it has just
     // counted.
-    history_.AddHits(now.family_id, now.level,
-                     static_cast<double>(now.true_positives - before.true_positives));
+    history_.AddHits(now.family_id, now.level, Since(before.true_positives, now.true_positives));
     // Weighted by look-ups: levels have filters of several kinds and sizes, and what was counted is
     // of the level as a whole.
     const auto rate = rates.find(key);
     if (rate == rates.end() || rate->second.lookups <= 0) continue;
-    const auto new_lookups = static_cast<double>(now.refutable - before.refutable);
-    const auto new_false = static_cast<double>(now.false_positives - before.false_positives);
+    const double new_lookups = Since(before.refutable, now.refutable);
+    const double new_false = Since(before.false_positives, now.false_positives);
     const double expected_fpr = rate->second.expected / rate->second.lookups;
     RateWatch& watch = watches[key] = watches_[key];
     watch.Add(new_lookups, new_false, expected_fpr, seconds);

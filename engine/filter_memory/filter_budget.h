@@ -54,6 +54,10 @@ class FilterBudget {
     std::optional<PlannedRefilter> refilter;
   };
 
+  // Before the first call of Keep under a limit that came late: what was counted until then was let
+  // through by filters that nobody watched.
+  void Begin(std::span<const LevelOutcomes> counted) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Plans anew and makes it so, as far as files can be read. `seconds` have passed since the last
   // call. Without a limit everything is loaded.
   Changes Keep(std::span<const FamilyTree> trees, std::span<const LevelOutcomes> counted,

@@ -1,6 +1,7 @@
 #include "engine/filter_memory/filter_forecast.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -201,7 +202,8 @@ FilterPlans ForecastFilters(std::span<const FamilyTree> trees, const LookupHisto
   plans.at_once = forecast.AtOnce(budget_bytes);
   plans.planned = forecast.Rewritten(budget_bytes);
   plans.at_half = forecast.Rewritten(budget_bytes / 2);
-  plans.at_double = forecast.Rewritten(2 * budget_bytes);
+  plans.at_double = forecast.Rewritten(
+      budget_bytes > std::numeric_limits<uint64_t>::max() / 2 ? budget_bytes : 2 * budget_bytes);
   plans.lookups_per_second = forecast.lookups_per_second();
   return plans;
 }

@@ -241,9 +241,10 @@ void LogReader::Finish(LogEnd::Kind kind, uint64_t content_end, std::string_view
 }
 
 // Returns one past the last byte behind position_ that is not zero; position_ if all are zero.
-// Reads to the end of the file, once for each run of bad bytes. Zeros are not content: logs are
-// preallocated in steps of up to 4 MiB.
+// Reads to the end of the file, though not again for each of many runs of bad bytes. Zeros are not
+// content: logs are preallocated in steps of up to 4 MiB.
 absl::StatusOr<uint64_t> LogReader::FindContentEnd() {
+  if (content_end_ > position_ && content_end_ <= file_size()) return content_end_;
   uint64_t content_end = position_;
   for (uint64_t offset = position_; offset < file_size();) {
     const size_t length = static_cast<size_t>(std::min<uint64_t>(kReadBytes, file_size() - offset));
@@ -252,6 +253,7 @@ absl::StatusOr<uint64_t> LogReader::FindContentEnd() {
     if (last != std::string_view::npos) content_end = offset + last + 1;
     offset += length;
   }
+  content_end_ = content_end;
   return content_end;
 }
 

@@ -109,6 +109,7 @@ class LogReader {
   FileWindow candidate_window_;
   uint64_t scan_budget_bytes_;
   uint64_t position_ = 0;
+  uint64_t content_end_ = 0;     // as FindContentEnd found it last
   bool closed_cleanly_ = false;  // the marker has been read
   bool finished_ = false;
   absl::Status error_;

@@ -72,6 +72,12 @@ bool BTree::IsLess(const Entry* entry, const Target& target) const {
   return Trailer(key) > target.trailer;  // newer versions come first
 }
 
+bool BTree::IsEqual(const Entry* entry, const Target& target) const {
+  const std::string_view key = entry->internal_key();
+  return Trailer(key) == target.trailer &&
+         comparator_.CompareUserKeys(UserKey(key), target.user_key) == 0;
+}
+
 // Different prefixes decide; equal ones leave it to the entries. The first search has no branch
 // that depends on what it reads.
 uint32_t BTree::LastLess(const Page& page, uint32_t count, const Target& target) const {

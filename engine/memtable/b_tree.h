@@ -58,6 +58,14 @@ class BTree {
     const Entry* const before = Find({user_key, trailer}).before;
     return before == &head_ ? nullptr : before;
   }
+  // The last entry <= the internal key; null if none. Not by two searches: an entry that is
+  // inserted between them lies before what the first has found, and may lie behind the key all the
+  // same.
+  const Entry* FindLessOrEqual(std::string_view user_key, uint64_t trailer) const {
+    const Neighbours found = Find({user_key, trailer});
+    if (found.after != nullptr && IsEqual(found.after, {user_key, trailer})) return found.after;
+    return found.before == &head_ ? nullptr : found.before;
+  }
   const Entry* First() const { return Next(&head_); }
   const Entry* Last() const;
   static const Entry* Next(const Entry* entry) {
@@ -91,6 +99,7 @@ class BTree {
 
   uint64_t PrefixOf(std::string_view user_key, uint32_t shared_bytes) const;
   bool IsLess(const Entry* entry, const Target& target) const;
+  bool IsEqual(const Entry* entry, const Target& target) const;
   // The last slot of those below `count` whose entry is less, taking slot 0 to be.
   uint32_t LastLess(const Page& page, uint32_t count, const Target& target) const;
   static Page* Child(const Page& page, uint32_t slot);

@@ -21,8 +21,7 @@ size_t FilterBytesFor(size_t expected_bytes, const MemtableSizes& sizes) {
 // an entry stays valid, and its successor is looked up only when Next is called.
 class MemtableIterator final : public InternalIterator {
  public:
-  MemtableIterator(const BTree& tree, const InternalKeyComparator& comparator)
-      : tree_(tree), comparator_(comparator) {}
+  explicit MemtableIterator(const BTree& tree) : tree_(tree) {}
 
   bool Valid() const override { return entry_ != nullptr; }
   void SeekToFirst() override { entry_ = tree_.First(); }
@@ -31,12 +30,7 @@ class MemtableIterator final : public InternalIterator {
     entry_ = tree_.FindGreaterOrEqual(UserKey(internal_key), Trailer(internal_key));
   }
   void SeekForPrev(std::string_view internal_key) override {
-    Seek(internal_key);
-    if (entry_ == nullptr) {
-      SeekToLast();
-    } else if (comparator_.Compare(entry_->internal_key(), internal_key) > 0) {
-      Prev();
-    }
+    entry_ = tree_.FindLessOrEqual(UserKey(internal_key), Trailer(internal_key));
   }
   // What the caller does with one entry hides the time that the next takes to arrive.
   void Next() override {
@@ -54,7 +48,6 @@ class MemtableIterator final : public InternalIterator {
 
  private:
   const BTree& tree_;
-  const InternalKeyComparator& comparator_;
   const BTree::Entry* entry_ = nullptr;
 };
 
@@ -147,7 +140,7 @@ const BTree::Entry* Memtable::Find(std::string_view user_key, SequenceNumber sna
 }
 
 std::unique_ptr<InternalIterator> Memtable::NewIterator() const {
-  return std::make_unique<MemtableIterator>(tree_, comparator_);
+  return std::make_unique<MemtableIterator>(tree_);
 }
 
 size_t Memtable::memory_bytes() const {

@@ -12,6 +12,7 @@
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/version_set.h"
+#include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
 
 namespace winnow {
@@ -20,10 +21,33 @@ namespace {
 
 std::string NameOnly(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// "000012.log", and the same with whatever it was set aside with.
+bool ParseLogName(const std::string& name, uint64_t* number, bool* was_set_aside) {
+  constexpr std::string_view kExtension = ".log";
+  const size_t begin = name.find(kExtension);
+  if (begin == std::string::npos) return false;
+  const size_t end = begin + kExtension.size();
+  *was_set_aside = end != name.size();
+  FileType type;
+  return ParseFileName(std::string_view(name).substr(0, end), &type, number) &&
+         type == FileType::kLog;
+}
+
+// Of bytes that are no batches, as far as they could be.
+void AddFamiliesNamedBy(std::string_view payload, std::set<uint32_t>* families) {
+  if (payload.empty() || payload[0] != static_cast<char>(LogPayload::kBatches)) return;
+  BatchReader reader(payload.substr(1));
+  BatchUpdate update;
+  for (bool more = true; reader.Next(&update, &more).ok() && more;) {
+    if (update.family_id < kFamilyIdLimit) families->insert(update.family_id);
+  }
+}
+
 }  // namespace
 
 bool MustEndRepair(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status);
+  return absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status) ||
+         absl::IsPermissionDenied(status);
 }
 
 absl::Status FoundFiles::List() {
@@ -49,7 +73,7 @@ absl::Status FoundFiles::List() {
     } else if (type == FileType::kLog && !was_orphaned) {
       logs_.insert(number);
     } else if (type == FileType::kSstable) {
-      // Names such as 12.sst and 000012.sst.orphan have a number that leads to another name: a
+      // Names such as 0000012.sst and 000012.sst.orphan have a number that leads to another name: a
       // table that is kept gets a new number then.
       const bool is_in_use = NameOnly(SstableFileName(path_, number)) == name;
       FoundSstable& table = tables_.emplace_back();
@@ -285,6 +309,51 @@ absl::StatusOr<uint64_t> FoundFiles::FirstLogOfLastOpening() const {
     previous_was_closed = ends.was_closed;
   }
   return first;
+}
+
+absl::StatusOr<std::set<uint32_t>> FoundFiles::FamiliesIn(const std::string& path,
+                                                          const LogIdentity& identity) const {
+  std::set<uint32_t> families;
+  auto opened = LogReader::Open(file_system_, path, identity, LogRecoveryMode::kSalvage);
+  if (IsCorruption(opened.status())) {
+    const absl::StatusOr<LogIdentity> stated = ReadLogIdentity(file_system_, path);
+    if (stated.ok() && stated->number != identity.number) {
+      opened = LogReader::Open(file_system_, path, {stated->number, identity.database},
+                               LogRecoveryMode::kSalvage);
+    }
+  }
+  if (MustEndRepair(opened.status())) return opened.status();
+  while (opened.ok()) {
+    std::string_view payload;
+    const absl::StatusOr<bool> more = (*opened)->Read(&payload);
+    if (MustEndRepair(more.status())) return more.status();
+    if (!more.ok() || !*more) break;
+    AddFamiliesNamedBy(payload, &families);
+  }
+  return families;
+}
+
+absl::StatusOr<std::vector<FoundLog>> FoundFiles::ReadLogs(uint64_t database) const {
+  std::vector<FoundLog> logs;
+  const std::string lost = absl::StrCat(path_, "/", ToAbsl(kLostDirectory));
+  for (const std::string& directory : {path_, lost}) {
+    // Often there is no lost/.
+    WINNOW_ASSIGN_OR_RETURN(const bool is_there, file_system_.IsDirectory(directory));
+    if (!is_there) continue;
+    WINNOW_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system_.List(directory));
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      FoundLog log;
+      uint64_t number = 0;
+      if (!ParseLogName(name, &number, &log.was_set_aside)) continue;
+      log.path = absl::StrCat(directory, "/", name);
+      if (IsDirectoryForFile(file_system_, log.path)) continue;
+      log.was_set_aside |= directory == lost;
+      WINNOW_ASSIGN_OR_RETURN(log.families, FamiliesIn(log.path, {number, database}));
+      logs.push_back(std::move(log));
+    }
+  }
+  return logs;
 }
 
 }  // namespace winnow

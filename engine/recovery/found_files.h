@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/base/database_mutex.h"
+#include "engine/log/log_format.h"
 #include "engine/sstable/sstable_frame.h"
 #include "engine/version/version_edit.h"
 #include "winnow/file_system.h"
@@ -31,6 +32,12 @@ struct FoundSstable {
   bool was_orphaned = false;  // NNNNNN.sst.orphan: an opening in mode salvage did not know it
   SstableFrame frame;
   absl::Status unreadable;  // why `frame` is empty
+};
+
+struct FoundLog {
+  std::string path;
+  bool was_set_aside = false;   // by an earlier opening or repair: it is not replayed
+  std::set<uint32_t> families;  // that its batches name
 };
 
 class FoundFiles {
@@ -54,6 +61,8 @@ class FoundFiles {
   void LeaveOutLogsExceptOf(uint64_t database);
   // Logs of smaller numbers have been replayed, whether a manifest says so or not; 0: nobody knows.
   absl::StatusOr<uint64_t> FirstLogOfLastOpening() const;
+  // Those of this database, set aside or in lost/ as well; each is read to its end.
+  absl::StatusOr<std::vector<FoundLog>> ReadLogs(uint64_t database) const;
   // The hash seed, of those that the tables have, that most entries were hashed with; 0: no table
   // says. All tables of one database have the same.
   uint64_t CommonestSeed() const;
@@ -74,6 +83,9 @@ class FoundFiles {
     bool was_closed = false;
   };
   absl::StatusOr<LogEnds> EndsOf(uint64_t log) const;
+  // Of the log that `path` names with this number, or else of the one that it says it is.
+  absl::StatusOr<std::set<uint32_t>> FamiliesIn(const std::string& path,
+                                                const LogIdentity& identity) const;
   bool IsOfThisDatabase(const VersionEdit& state) const;
   // Those that manifests name, the ones of this number first.
   std::vector<KnownSstable> KnownSstables(uint64_t number) const;
@@ -93,7 +105,7 @@ class FoundFiles {
 };
 
 // Errors that say nothing about the file: a comparator that is not in the options, a newer format,
-// no memory, no descriptors. What they would make of a sound file is a loss.
+// no memory, no descriptors, no permission. What they would make of a sound file is a loss.
 bool MustEndRepair(const absl::Status& status);
 
 }  // namespace winnow

@@ -1,4 +1,5 @@
 // What is wrong with a log, what follows from it by recovery mode, and what is kept of it.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -160,9 +161,16 @@ absl::Status LogReplay::CheckDamage(uint64_t number, const LogReader& reader, bo
   if (options_.recovery_mode == RecoveryMode::kSalvage) {
     // The reader has passed over these and gone on; what they held is lost to the database, and the
     // copy in lost/ is all that is left of it.
-    for (const LogEnd::SkippedRange& skipped : end.skipped) {
+    constexpr size_t kMostNotes = 100;
+    for (size_t i = 0; i < std::min(end.skipped.size(), kMostNotes); i++) {
+      const LogEnd::SkippedRange& skipped = end.skipped[i];
       AddLoss(absl::StrCat(path, ": at offset ", skipped.offset, ": ",
                            Counted(skipped.length, "byte"), " skipped: ", skipped.reason));
+    }
+    if (end.skipped.size() > kMostNotes) {
+      AddLoss(absl::StrCat(path, ": ... and ",
+                           Counted(end.skipped.size() - kMostNotes, "more place"), "; ",
+                           Counted(end.bytes_dropped, "byte"), " skipped in all"));
     }
     const bool left_out =
         has_unknown_families_.contains(number) || has_foreign_records_.contains(number);

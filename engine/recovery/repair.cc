@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/str_join.h"
 #include "engine/base/checksum.h"
 #include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
@@ -90,7 +91,10 @@ class DatabaseRepair {
     WINNOW_ASSIGN_OR_RETURN(const uint64_t first_log, found_.FirstLogOfLastOpening());
     state.oldest_log = std::max(state.oldest_log.value_or(0), first_log);
     const std::vector<const FoundSstable*> tables = TablesOf(state);
+    const uint32_t largest_known_family = state.largest_family_id.value_or(0);
     AddFamiliesOf(tables, &state);
+    WINNOW_RETURN_IF_ERROR(KeepLogsOfLostFamilies(largest_known_family, &state, &must_write));
+    NoteMissingFamilies(state);
     // FamilyRepair goes by what was listed, while the loop below replaces the edits of `state`.
     const VersionEdit as_listed = state;
     KeptLogs kept_logs(&file_system_, path_, found_.logs(), state.hash_seed.value_or(0),
@@ -108,7 +112,7 @@ class DatabaseRepair {
     SetAsideUnused(state, families, manifest);
     for (const uint64_t log : families.logs_to_keep()) {
       const std::string log_path = LogFileName(path_, log);
-      logs_to_keep_.push_back(log_path.substr(path_.size() + 1));
+      logs_to_keep_.insert(log_path.substr(path_.size() + 1));
     }
     return WriteState(std::move(state), must_write || families.changed(), manifest);
   }
@@ -156,7 +160,7 @@ class DatabaseRepair {
     std::map<uint32_t, const FoundSstable*> youngest;
     for (const FoundSstable* table : tables) {
       const std::optional<uint32_t> id = table->frame.column_family_id();
-      if (!id.has_value()) continue;
+      if (!id.has_value() || *id >= kFamilyIdLimit) continue;
       const FoundSstable*& other = youngest[*id];
       // A table that has its properties says more of the family than a younger one that has its
       // header alone.
@@ -199,6 +203,48 @@ class DatabaseRepair {
       // Or what had expired would be there again.
       family.ttl_seconds = std::min(properties.ttl_seconds, kMaxTtlSeconds);
       state->largest_family_id = std::max(state->largest_family_id.value_or(0), id);
+    }
+  }
+
+  // A family that logs alone know cannot be made again: no log has its name or its comparator. But
+  // its identity is not given out again, or `winnow replay` would write into another family. Once
+  // that is so, the opening takes it for a dropped one, and says nothing of its writes.
+  absl::Status KeepLogsOfLostFamilies(uint32_t largest_known, VersionEdit* state,
+                                      bool* must_write) {
+    std::set<uint32_t> present;
+    for (const FamilyEdit& family : state->families) present.insert(family.family_id);
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<FoundLog> logs,
+                            found_.ReadLogs(state->hash_seed.value_or(0)));
+    for (const FoundLog& log : logs) {
+      std::vector<uint32_t> lost;
+      for (const uint32_t id : log.families) {
+        if (id > largest_known && !present.contains(id)) lost.push_back(id);
+      }
+      if (lost.empty()) continue;
+      // A rebuilt state may know of later ones by their tables.
+      state->largest_family_id = std::max(state->largest_family_id.value_or(0), lost.back());
+      *must_write = true;
+      if (log.was_set_aside) continue;
+      logs_to_keep_.insert(log.path.substr(path_.size() + 1));
+      report_.notes.push_back(
+          absl::StrCat(log.path, ": writes to column family ", absl::StrJoin(lost, ", "),
+                       ", which neither a manifest nor an SSTable knows; the log is kept in ",
+                       path_, "/", ToAbsl(kLostDirectory)));
+    }
+    return absl::OkStatus();
+  }
+
+  // An opening refuses options that name a family which is not there.
+  void NoteMissingFamilies(const VersionEdit& state) {
+    std::set<std::string> present;
+    for (const FamilyEdit& family : state.families) present.insert(family.name.value_or(""));
+    for (const auto& [name, unused] : options_.column_families) {
+      if (present.contains(name)) continue;
+      repaired_.missing_families.push_back(name);
+      report_.notes.push_back(absl::StrCat(
+          "column family '", name, "', which the options name, is not there: neither a manifest ",
+          "nor an SSTable knows it; open without naming it, and create it with ",
+          "CreateColumnFamily"));
     }
   }
 
@@ -302,7 +348,7 @@ class DatabaseRepair {
     // Nothing is written for a sound database.
     if (!is_changed && replaced.empty()) return absl::OkStatus();
     WINNOW_RETURN_IF_ERROR(PutAside(replaced));
-    WINNOW_RETURN_IF_ERROR(PutAside(logs_to_keep_));
+    WINNOW_RETURN_IF_ERROR(PutAside({logs_to_keep_.begin(), logs_to_keep_.end()}));
     if (!replaced.empty()) {
       report_.notes.push_back(
           absl::StrCat("what was replaced is in ", path_, "/", ToAbsl(kLostDirectory)));
@@ -340,7 +386,7 @@ class DatabaseRepair {
   OpenFileCache open_files_{DescriptorLimit() / 2};
   std::unique_ptr<RepairSstables> sstables_;
   std::vector<std::string> replaced_manifests_;
-  std::vector<std::string> logs_to_keep_;  // gets a second name, and keeps the first
+  std::set<std::string> logs_to_keep_;  // get a second name, and keep the first
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ struct RepairedFiles {
   RepairReport report;
   // Their tables were merged without a manifest that knew all of them.
   std::vector<std::string> merged_families;
+  // The options name them, and they are not there.
+  std::vector<std::string> missing_families;
 };
 
 // What RepairDatabase does before it opens the database: SSTables are kept, rewritten or put aside,

@@ -1,6 +1,5 @@
 #include "engine/recovery/repair_sstables.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -40,11 +39,27 @@ absl::Status WhyNotLookedAt(const std::string& path, const std::vector<SstablePr
 
 }  // namespace
 
-// The check of a table and the walk that rescues it meet the same damage.
-// A linear search: the list has a line for each damaged block.
 void RepairSstables::Note(const std::string& text) {
-  std::vector<std::string>& notes = report_->notes;
-  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+  if (noted_.insert(text).second) report_->notes.push_back(text);
+}
+
+// The check of a table and the walk that rescues it meet the same damage, and a large table may
+// have it in very many blocks.
+void RepairSstables::NoteProblems(const std::string& path,
+                                  const std::vector<SstableProblem>& problems) {
+  constexpr uint64_t kMostNotes = 100;
+  uint64_t num_new = 0;
+  for (const SstableProblem& problem : problems) {
+    // Some reasons are whole messages, which name the file already.
+    const std::string text = absl::StrContains(problem.reason, ToAbsl(path))
+                                 ? problem.reason
+                                 : std::string(problem.ToStatus(path).message());
+    if (!noted_.insert(text).second) continue;
+    if (++num_new <= kMostNotes) report_->notes.push_back(text);
+  }
+  if (num_new > kMostNotes) {
+    report_->notes.push_back(absl::StrCat(path, ": ... and ", num_new - kMostNotes, " more"));
+  }
 }
 
 std::string RepairSstables::PathOf(const std::string& name) const {
@@ -108,9 +123,7 @@ absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(
       return sound;
     }
     if (!reader.ok()) Note(std::string(reader.status().message()));
-    for (const SstableProblem& problem : problems) {
-      Note(std::string(problem.ToStatus(path).message()));
-    }
+    NoteProblems(path, problems);
   }
   // None is sound. All are given up together, and one new table gets what can be read of any of
   // them.
@@ -185,14 +198,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Salvage(const FoundSstable& table,
       [&](std::string_view key, std::string_view value) { return builder.Add(key, value); }));
   // Blocks that were passed over for want of memory must not count as unreadable.
   WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged_path, salvage.problems()));
-  // Some reasons are whole messages, which name the file already.
-  for (const SstableProblem& problem : salvage.problems()) {
-    if (absl::StrContains(problem.reason, ToAbsl(damaged_path))) {
-      Note(problem.reason);
-    } else {
-      Note(std::string(problem.ToStatus(damaged_path).message()));
-    }
-  }
+  NoteProblems(damaged_path, salvage.problems());
   RangeTombstoneMerge tombstones(family.comparator());
   *tombstones.tombstones() = salvage.range_tombstones();
   AddTombstones(&tombstones, &builder);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,10 @@ struct SoundSstable {
 class RepairSstables {
  public:
   RepairSstables(SstableStore store, uint64_t next_file_number, RepairReport* report)
-      : store_(std::move(store)), next_file_number_(next_file_number), report_(report) {}
+      : store_(std::move(store)),
+        next_file_number_(next_file_number),
+        report_(report),
+        noted_(report->notes.begin(), report->notes.end()) {}
 
   // The first of these copies of one table that is sound; a new table with what could be read of
   // them; or neither (no reader), if nothing could.
@@ -53,7 +57,9 @@ class RepairSstables {
 
  private:
   std::string PathOf(const std::string& name) const;
+  // Each text once.
   void Note(const std::string& text);
+  void NoteProblems(const std::string& path, const std::vector<SstableProblem>& problems);
   absl::StatusOr<std::unique_ptr<SstableReader>> Open(const std::string& name, uint64_t file_id,
                                                       const ColumnFamilyState& family,
                                                       SequenceNumber global_sequence = 0);
@@ -81,6 +87,7 @@ class RepairSstables {
   uint64_t next_file_number_;
   bool has_written_ = false;
   RepairReport* const report_;
+  std::set<std::string> noted_;  // or left out for their number
   std::vector<std::string> put_aside_;
 };
 

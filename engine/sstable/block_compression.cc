@@ -13,6 +13,7 @@
 #include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "engine/sstable/format.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/base/per_thread.h"
 
 namespace winnow {
@@ -186,7 +187,8 @@ bool UncompressedLength(Compression compression, std::string_view stored, uint64
 
 // The safe variants of the codecs never write beyond `length`, and the result must fill it exactly:
 // a short one would leave uninitialised bytes in the block.
-bool DecompressBlock(Compression compression, std::string_view stored, char* out, uint64_t length) {
+absl::StatusOr<bool> DecompressBlock(Compression compression, std::string_view stored, char* out,
+                                     uint64_t length) {
   if (stored.size() < kLengthBytes) return false;
   stored.remove_prefix(kLengthBytes);
   switch (compression) {
@@ -206,8 +208,9 @@ bool DecompressBlock(Compression compression, std::string_view stored, char* out
                                  static_cast<int>(length)) == static_cast<int>(length);
     case Compression::kZstd: {
       ZSTD_DCtx* const context = ThreadZstdDecompressor();
-      return context != nullptr &&
-             ZSTD_decompressDCtx(context, out, length, stored.data(), stored.size()) == length;
+      // Says nothing about the bytes.
+      if (context == nullptr) return OutOfMemory();
+      return ZSTD_decompressDCtx(context, out, length, stored.data(), stored.size()) == length;
     }
   }
   return false;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "winnow/compression.h"
 
 namespace winnow {
@@ -21,8 +22,10 @@ bool CompressBlock(Compression compression, int zstd_level, std::string_view con
 bool UncompressedLength(Compression compression, std::string_view stored, uint64_t* length);
 
 // Decompresses `stored` into `out`, which has room for the `length` bytes that UncompressedLength
-// gave. False if the bytes are malformed or make another length.
-bool DecompressBlock(Compression compression, std::string_view stored, char* out, uint64_t length);
+// gave. False if the bytes are malformed or make another length. ResourceExhausted: the codec has
+// no memory to try.
+absl::StatusOr<bool> DecompressBlock(Compression compression, std::string_view stored, char* out,
+                                     uint64_t length);
 
 }  // namespace winnow
 

@@ -29,6 +29,10 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
   // Lines hold the starts of blocks as 32 bits from the first one on.
   const uint64_t data_bytes = index.end_offset() - index.first_offset();
   if (index.size() == 0 || data_bytes > std::numeric_limits<uint32_t>::max()) return nullptr;
+  // A search takes a line's last head for its greatest, and would run off the line otherwise.
+  for (uint32_t i = 1; i < index.size(); i++) {
+    if (index.HeadAt(i) < index.HeadAt(i - 1)) return nullptr;
+  }
   std::unique_ptr<BlockDirectory> made(new (std::nothrow) BlockDirectory(index));
   if (made == nullptr) return nullptr;
 

@@ -28,8 +28,8 @@ namespace winnow {
 // is kept once, since all blocks of a cache lie within the same 256 GiB or nearly so.
 class BlockDirectory {
  public:
-  // Null for an index that it cannot stand for (no entries, or over 4 GiB of data), and without
-  // memory. The contents of `index` must outlive it.
+  // Null for an index that it cannot stand for (no entries, over 4 GiB of data, or heads out of
+  // order), and without memory. The contents of `index` must outlive it.
   static std::unique_ptr<BlockDirectory> Make(const IndexBlock& index);
 
   // How far a search is that has come to the line in which it ends.

@@ -96,8 +96,10 @@ absl::StatusOr<BlockRef> BlockFile::Decompress(std::string_view stored_contents,
     return absl::ResourceExhaustedError(absl::StrCat(path(), ": no memory for a block of ", length,
                                                      " bytes at offset ", handle.offset));
   }
-  if (!DecompressBlock(compression, stored_contents, block.mutable_block()->mutable_data(),
-                       length)) {
+  const absl::StatusOr<bool> decompressed =
+      DecompressBlock(compression, stored_contents, block.mutable_block()->mutable_data(), length);
+  if (!decompressed.ok()) return WithContext(decompressed.status(), path());
+  if (!*decompressed) {
     return Corruption(
         handle, kind,
         absl::StrCat("cannot be decompressed (", ToAbsl(CompressionName(compression)), ")"));

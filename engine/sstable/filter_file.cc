@@ -130,7 +130,8 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   header.filter_key = start.substr(kMinFilterFileHeaderBytes + spec_length, key_length);
   const std::string_view units = start.substr(units_at, num_units * kListedUnitBytes);
   // 0 is how a manifest says "any" (Open): no file has it for an identity.
-  if (header.file_id == 0 || header.table_id == 0 ||
+  const bool has_rate = header.expected_fpr >= 0 && header.expected_fpr <= 1;  // NaN: false
+  if (header.file_id == 0 || header.table_id == 0 || !has_rate ||
       (num_units != 0 && !DecodeUnitList(units, &header.units))) {
     return damaged("impossible field in its header");
   }

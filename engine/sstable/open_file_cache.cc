@@ -203,10 +203,20 @@ void OpenFileCache::SetLimit(size_t limit) {
   UnlessOutOfMemory([this] { MakeRoom(0); });
 }
 
-bool OpenFileCache::GiveUpSome() {
-  const size_t open = num_open();
-  return open > kKeptForReads && MakeRoom(std::min(open - kKeptForReads, kGivenUpAtOnce));
+// The coldest ones may be those that are being read: then the next ones are tried.
+bool OpenFileCache::FreeDescriptors(size_t at_once, size_t kept) {
+  for (;;) {
+    size_t most;
+    {
+      MutexLock lock(&mutex_);
+      most = open_.size() - std::min(open_.size(), kept);
+    }
+    if (MakeRoom(std::min(most, at_once))) return true;
+    if (most == 0) return false;
+  }
 }
+
+bool OpenFileCache::GiveUpSome() { return FreeDescriptors(kGivenUpAtOnce, kKeptForReads); }
 
 // Room is made first. Where the process has no descriptor left all the same, since it needs them
 // for other things too, tables give up theirs one by one.
@@ -214,7 +224,7 @@ absl::StatusOr<OpenFileCache::Opened> OpenFileCache::OpenWithinLimit(FileSystem*
                                                                      const std::string& path) {
   MakeRoom(0);
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened = file_system->OpenRandomAccess(path);
-  while (absl::IsResourceExhausted(opened.status()) && MakeRoom(1)) {
+  while (absl::IsResourceExhausted(opened.status()) && FreeDescriptors(1, 0)) {
     opened = file_system->OpenRandomAccess(path);
   }
   if (!opened.ok()) return opened.status();

@@ -70,6 +70,9 @@ class OpenFileCache {
   // Closes the coldest files, at least `least` of them, until those that are being opened have
   // room. False if no descriptor came free.
   bool MakeRoom(size_t least) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same until a descriptor came free, `at_once` files at a time, as long as more than `kept`
+  // are open.
+  bool FreeDescriptors(size_t at_once, size_t kept) ABSL_LOCKS_EXCLUDED(mutex_);
   void Add(const File& file, Opened opened) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Threads may still be reading from what it returns.
   Opened Remove(size_t place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -47,6 +47,7 @@ filter::FilterState RangeFilterBlock::Read(const BlockFile& file, const BlockHan
   absl::Status read_status;
   filter::FilterState state =
       ReadInPlace(file, handle, BlockKind::kRangeFilter, memory_.data(), &read_status);
+  lacks_memory_ = absl::IsResourceExhausted(read_status);
   if (state.code != FilterStateCode::kOk) return state;
   reader_ = filter::RangeFilterReader::Open(std::string_view(memory_.data(), handle.size), &state);
   return state;

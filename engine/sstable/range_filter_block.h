@@ -29,7 +29,7 @@ class RangeFilterBlock {
   // kOk also where there was no room for it.
   const filter::FilterState& state() const { return state_; }
   bool lacks_room() const { return lacks_room_; }
-  // The state is that of a filter which there was no memory for.
+  // The state is that of a filter which there was no memory, or no descriptor, for.
   bool lacks_memory() const { return lacks_memory_; }
 
   size_t memory_bytes() const { return sizeof(*this) + memory_.size(); }

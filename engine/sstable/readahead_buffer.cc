@@ -42,25 +42,37 @@ absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle,
   if (!Contains(handle)) {
     uint64_t first = handle.offset;
     uint64_t last = handle.end();
-    if (bytes > wanted) {
+    const bool is_in_failed = handle.offset < failed_end_ && handle.end() > failed_begin_;
+    if (bytes > wanted && !is_in_failed) {
       if (direction == Direction::kForward) {
         last = std::min<uint64_t>(end_, first + bytes);
       } else {
         first = last - std::min<uint64_t>(last, bytes);
       }
     }
-    const size_t length = static_cast<size_t>(last - first);
+    size_t length = static_cast<size_t>(last - first);
     if (length > capacity_ && !Reserve(length)) {
       return absl::ResourceExhaustedError(
           absl::StrCat(file_.path(), ": no memory for ", length, " bytes"));
     }
     // A read that fails leaves an empty buffer, not the old piece under a new name.
     length_ = 0;
-    WINNOW_RETURN_IF_ERROR(file_.ReadBytes(first, length, buffer_));
+    absl::Status status = file_.ReadBytes(first, length, buffer_);
+    if (!status.ok() && length > wanted) {
+      // What is at fault may be a sector that only another block needs. A disk may take seconds to
+      // give it up: no other read goes over it that need not.
+      failed_begin_ = first;
+      failed_end_ = last;
+      first = handle.offset;
+      last = handle.end();
+      length = wanted;
+      status = file_.ReadBytes(first, length, buffer_);
+    }
+    WINNOW_RETURN_IF_ERROR(status);
     // The next piece comes from the disk while this one is used. Where a file is walked backwards,
     // or in pieces that are still growing, nobody has said that it will be.
     const bool is_steady = in_pages_ || bytes >= kSteadyReadaheadBytes;
-    if (is_steady && direction == Direction::kForward && last < end_) {
+    if (is_steady && direction == Direction::kForward && last < end_ && last >= failed_end_) {
       file_.file().Prefetch(last, std::min<uint64_t>(end_ - last, length));
     }
     // Decoders may read, but never interpret, bytes beyond the block.

@@ -33,7 +33,8 @@ class ReadaheadBuffer {
 
   // The stored bytes of a block, trailer included, followed by CachedBlock::kReadablePadding
   // readable bytes; they live until the next call. If they are not in the buffer, reads a piece of
-  // about `bytes` that starts (kForward) or ends (kBackward) with the block.
+  // about `bytes` that starts (kForward) or ends (kBackward) with the block. If that fails it reads
+  // the block alone, and so all others of that piece.
   absl::StatusOr<std::string_view> Get(const BlockHandle& handle, BlockKind kind, size_t bytes,
                                        Direction direction);
 
@@ -53,6 +54,9 @@ class ReadaheadBuffer {
   size_t capacity_ = 0;
   uint64_t start_ = 0;  // file offset of the buffer's first byte
   size_t length_ = 0;
+  // The last piece that could not be read; empty: none was.
+  uint64_t failed_begin_ = 0;
+  uint64_t failed_end_ = 0;
 };
 
 }  // namespace winnow

@@ -15,6 +15,7 @@
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/policy_filter.h"
 #include "engine/sstable/range_tombstone_block.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/filter/builder.h"
 #include "winnow/filter/range_filter.h"
 
@@ -53,6 +54,7 @@ struct SstableBuilder::State {
 
   void StartFilter();
   absl::Status WriteHeader();
+  absl::Status Add(std::string_view internal_key, std::string_view value);
   absl::Status CheckEntry(std::string_view internal_key, std::string_view value);
   // Compares with the last key and records how much of the user key they share.
   bool IsAscending(std::string_view internal_key);
@@ -434,37 +436,39 @@ absl::Status SstableBuilder::Add(std::string_view internal_key, std::string_view
   State& state = *state_;
   if (!state.status.ok()) return state.status;
   if (state.closed) return absl::InternalError(absl::StrCat(state.path, ": table is finished"));
-  state.status = state.CheckEntry(internal_key, value);
-  if (!state.status.ok()) return state.status;
+  // Where memory runs out an entry may be half added, or a block written that no index names.
+  state.status = CatchOutOfMemory([&] { return state.Add(internal_key, value); });
+  return state.status;
+}
 
+absl::Status SstableBuilder::State::Add(std::string_view internal_key, std::string_view value) {
+  WINNOW_RETURN_IF_ERROR(CheckEntry(internal_key, value));
   const std::string_view user_key = UserKey(internal_key);
   // Sizes include the trailer, which has the same size in all keys. Under a comparator for which
   // keys of other bytes are equal this says "different", which costs a filter entry and nothing
   // else.
-  const bool same_user_key = state.properties.num_entries > 0 &&
-                             state.shared_with_last == user_key.size() &&
-                             state.last_key.size() == internal_key.size();
+  const bool same_user_key = properties.num_entries > 0 && shared_with_last == user_key.size() &&
+                             last_key.size() == internal_key.size();
   // A large entry begins a block, which it also ends: whoever reads its small neighbour should not
   // have to read it too.
-  const bool is_large = internal_key.size() + value.size() >= state.options.block_bytes;
-  if (is_large && state.properties.num_entries > 0 && !state.separator_pending) {
-    state.status = state.CutDataBlock();
-    if (!state.status.ok()) return state.status;
+  const bool is_large = internal_key.size() + value.size() >= options.block_bytes;
+  if (is_large && properties.num_entries > 0 && !separator_pending) {
+    WINNOW_RETURN_IF_ERROR(CutDataBlock());
   }
-  if (state.separator_pending) state.AddSeparator(&internal_key);
-  state.AddToFilter(user_key, same_user_key);
-  state.data_block.Add(user_key, state.shared_with_last, Trailer(internal_key), value);
-  state.Count(internal_key, value);
-  state.last_key.assign(internal_key);
-  if (state.data_block.EstimatedBytes() >= state.options.block_bytes) {
-    state.status = state.CutDataBlock();
-  }
-  return state.status;
+  if (separator_pending) AddSeparator(&internal_key);
+  AddToFilter(user_key, same_user_key);
+  data_block.Add(user_key, shared_with_last, Trailer(internal_key), value);
+  Count(internal_key, value);
+  last_key.assign(internal_key);
+  return data_block.EstimatedBytes() >= options.block_bytes ? CutDataBlock() : absl::OkStatus();
 }
 
 void SstableBuilder::AddRangeTombstones(std::string_view begin, std::string_view end,
                                         std::span<const SequenceNumber> sequences) {
-  state_->tombstones.Add(begin, end, sequences);
+  State& state = *state_;
+  if (!state.status.ok()) return;
+  const bool added = UnlessOutOfMemory([&] { state.tombstones.Add(begin, end, sequences); });
+  if (!added) state.status = OutOfMemory();
 }
 
 //   | header | data blocks | filter | index partitions | index | range tombstones | range filter |
@@ -501,22 +505,27 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
   };
 
   SstableSummary summary;
-  if (absl::Status written = write_all(&summary); !written.ok()) {
-    state.status = written;
+  const absl::Status finished = CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(write_all(&summary));
+    summary.file_id = state.file_id;
+    summary.file_bytes = state.offset;
+    state.FillBounds(&summary);
+    summary.properties = state.properties;
+    return absl::OkStatus();
+  });
+  if (!finished.ok()) {
+    state.status = finished;
     Abandon();
-    return written;
+    return finished;
   }
-  summary.file_id = state.file_id;
-  summary.file_bytes = state.offset;
-  state.FillBounds(&summary);
-  summary.properties = state.properties;
   return summary;
 }
 
 void SstableBuilder::Abandon() {
   if (state_->closed) return;
   state_->closed = true;
-  (void)state_->file->Close();  // nobody will read this file
+  // Nobody will read this file.
+  UnlessOutOfMemory([this] { state_->file->Close().IgnoreError(); });
 }
 
 uint64_t SstableBuilder::num_entries() const { return state_->properties.num_entries; }

@@ -88,11 +88,12 @@ class SstableBuilder {
   SstableBuilder& operator=(const SstableBuilder&) = delete;
 
   // Appends an entry. Keys come in strictly ascending internal order, else Internal. Once a call
-  // has failed all later ones return the same error.
+  // has failed, for want of memory too, all later ones return the same error.
   absl::Status Add(std::string_view internal_key, std::string_view value);
 
   // Adds range tombstones, at any time: those of [begin, end), which is not empty, with these
   // numbers, one or more and descending. Fragments come in ascending order and do not overlap.
+  // Where there is no memory for them the next call says so.
   void AddRangeTombstones(std::string_view begin, std::string_view end,
                           std::span<const SequenceNumber> sequences);
 

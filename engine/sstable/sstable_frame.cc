@@ -22,6 +22,9 @@ constexpr size_t kFileBytesInFooter = 16;
 // A properties block begins with the name of its first property and the length of its value.
 constexpr std::string_view kPropertiesStart("\x0bnum_entries\x08", 13);
 constexpr uint64_t kMaxPropertiesBytes = uint64_t{40} << 20;  // two keys of the largest size
+// Read and hashed of all that begins like one: values that were made to must not hold the search up
+// for ever.
+constexpr uint64_t kPropertiesBudgetBytes = uint64_t{256} << 20;
 
 class Shifted final : public RandomAccessFile {
  public:
@@ -75,6 +78,9 @@ absl::Status FindBackwards(const RandomAccessFile& file, std::string_view patter
 // stands; without one a properties block, which by the sizes in it says where all blocks lie;
 // without either the identity alone, from the header or from the tables that a manifest knows.
 //
+// Values may be tables, whole and sound, and stored plain: where the header says whose file it is,
+// what was found inside of it and is of another identity is one of theirs.
+//
 // Checksums are made with the offsets that blocks had in the table. All that is found behind a
 // place where bytes were put in, or taken out, is therefore read through a file that is shifted
 // back.
@@ -109,6 +115,9 @@ class FrameSearch {
   }
 
   absl::Status FindFooter() {
+    // Where it should be it is found without reading what lies before it.
+    WINNOW_ASSIGN_OR_RETURN(const bool is_in_place, TakeFooter(file_.size()));
+    if (is_in_place) return absl::OkStatus();
     char magic[8];
     EncodeFixed64(magic, kTableMagic);
     return FindBackwards(file_, std::string_view(magic, sizeof(magic)),
@@ -131,6 +140,9 @@ class FrameSearch {
       if (end == file_.size()) frame_.problem = std::string(footer.status().message());
       return false;
     }
+    // One that says of the whole file where it ends is none of a value's.
+    const bool is_whole_file = end == file_.size() && file_bytes == end;
+    if (!is_whole_file && IsOfAnother(footer->file_id)) return false;
     frame_.footer = *footer;
     frame_.file_id = footer->file_id;
     frame_.shift = static_cast<int64_t>(end) - static_cast<int64_t>(file_bytes);
@@ -139,6 +151,10 @@ class FrameSearch {
                                     file_.size(), "; its end is at offset ", end);
     }
     return true;
+  }
+
+  bool IsOfAnother(uint64_t file_id) const {
+    return frame_.header.has_value() && frame_.header->file_id != file_id;
   }
 
   absl::Status ReadProperties() {
@@ -168,30 +184,51 @@ class FrameSearch {
                          [this](uint64_t at) { return TakeProperties(at); });
   }
 
-  // The list ends at the empty name that the block's type byte, 0, looks like.
-  static size_t PropertiesBytes(std::string_view bytes) {
+  // The list ends at the empty name that the block's type byte, 0, looks like; the trailer is there
+  // too. 0: there is none in `bytes`, and only if `*goes_on` can there be one in the `readable`
+  // bytes that they begin.
+  static size_t PropertiesBytes(std::string_view bytes, uint64_t readable, bool* goes_on) {
     std::string_view rest = bytes;
-    for (;;) {
+    *goes_on = false;
+    for (bool is_name = true;; is_name = !is_name) {
       const size_t at = bytes.size() - rest.size();
-      std::string_view name;
-      std::string_view value;
-      if (!GetLengthPrefixed(&rest, &name)) return 0;
-      if (name.empty()) return at;
-      if (!GetLengthPrefixed(&rest, &value)) return 0;
+      uint64_t length;
+      if (!GetVarint64(&rest, &length)) {
+        *goes_on = rest.size() < kMaxVarint64Bytes;
+        return 0;
+      }
+      if (length > readable) return 0;
+      const bool is_end = is_name && length == 0;
+      const uint64_t end = is_end ? at + kBlockTrailerBytes : bytes.size() - rest.size() + length;
+      if (end > bytes.size()) {
+        *goes_on = end <= readable;
+        return 0;
+      }
+      if (is_end) return at;
+      rest.remove_prefix(length);
     }
+  }
+
+  bool Spend(uint64_t bytes) {
+    if (bytes > budget_bytes_) return false;
+    budget_bytes_ -= bytes;
+    return true;
   }
 
   absl::StatusOr<bool> TakeProperties(uint64_t at) {
     // Properties fit into the first piece unless the keys that they name are very long.
     const uint64_t readable = std::min(file_.size() - at, kMaxPropertiesBytes);
-    WINNOW_ASSIGN_OR_RETURN(std::string bytes,
-                            ReadAt(file_, at, std::min<uint64_t>(readable, 64 << 10)));
-    size_t size = PropertiesBytes(bytes);
-    if (size == 0 && bytes.size() < readable) {
+    const uint64_t first_piece = std::min<uint64_t>(readable, 64 << 10);
+    if (!Spend(first_piece)) return false;
+    WINNOW_ASSIGN_OR_RETURN(std::string bytes, ReadAt(file_, at, first_piece));
+    bool goes_on = false;
+    size_t size = PropertiesBytes(bytes, readable, &goes_on);
+    if (goes_on && bytes.size() < readable) {
+      if (!Spend(readable)) return false;
       WINNOW_ASSIGN_OR_RETURN(bytes, ReadAt(file_, at, readable));
-      size = PropertiesBytes(bytes);
+      size = PropertiesBytes(bytes, readable, &goes_on);
     }
-    if (size == 0 || bytes.size() < size + kBlockTrailerBytes) return false;
+    if (size == 0) return false;
     absl::StatusOr<SstableProperties> properties =
         SstableProperties::Decode(std::string_view(bytes).substr(0, size));
     if (!properties.ok()) return false;
@@ -204,8 +241,9 @@ class FrameSearch {
                                 size};
     const uint64_t stored = DecodeFixed64(bytes.data() + size + 1);
     const auto is_right = [&](uint64_t file_id) {
-      return file_id != 0 && BlockChecksum(std::string_view(bytes).substr(0, size), 0, file_id,
-                                           handle.offset) == stored;
+      return file_id != 0 && !IsOfAnother(file_id) && Spend(size) &&
+             BlockChecksum(std::string_view(bytes).substr(0, size), 0, file_id, handle.offset) ==
+                 stored;
     };
     // The checksum was made with the identity, which the properties do not say: one under which it
     // is right is the table's. The likeliest come first.
@@ -303,6 +341,7 @@ class FrameSearch {
   const RandomAccessFile& file_;
   const std::string& path_;
   const std::span<const KnownSstable> known_;
+  uint64_t budget_bytes_ = kPropertiesBudgetBytes;
   SstableFrame frame_;
 };
 

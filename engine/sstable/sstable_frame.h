@@ -59,8 +59,9 @@ struct KnownSstable {
 
 // Finds the footer wherever it is; where it is gone, the properties, which say all that it said
 // but the identity. That one is then the header's, or among `known` (likeliest first): the one
-// under which a checksum is right. FailedPrecondition: a newer format. Errors of the file are
-// returned; damage never is.
+// under which a checksum is right. Where the header is sound, what lies inside of the file and is
+// of another identity is passed over: values may be tables. FailedPrecondition: a newer format.
+// Errors of the file are returned; damage never is.
 absl::StatusOr<SstableFrame> FindSstableFrame(const RandomAccessFile& file, const std::string& path,
                                               std::span<const KnownSstable> known);
 

@@ -294,6 +294,7 @@ filter::FilterState SstableReader::ReadResidentFilter() {
   absl::Status read_status;
   const filter::FilterState state =
       ReadFilterBlock(filter_source(), filter_memory_.data(), &filter_, &read_status);
+  filter_lacks_memory_ = absl::IsResourceExhausted(read_status);
   filter_kind_ = filter_.kind();
   if (!filter_description_->policy.empty()) {
     policy_filter_ = std::string_view(filter_memory_.data(), filter_handle().size);

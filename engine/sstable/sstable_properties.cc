@@ -7,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "engine/base/coding.h"
+#include "engine/base/internal_key.h"
 #include "engine/base/status.h"
 #include "engine/sstable/filter_unit_list.h"
 
@@ -233,6 +234,10 @@ absl::StatusOr<SstableProperties> SstableProperties::Decode(std::string_view blo
       }
       seen[i] = true;
     }
+  }
+  if (properties.smallest_sequence > kMaxSequenceNumber ||
+      properties.largest_sequence > kMaxSequenceNumber) {
+    return absl::DataLossError("properties: a sequence number above the largest that there is");
   }
   for (size_t i = 0; i < fields.size(); i++) {
     if (fields[i].required && !seen[i]) {

@@ -41,14 +41,14 @@ absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& hand
   return options_.cache->Load(key, load, priority, options.counters);
 }
 
-BlockRef SstableReader::LookUpBlock(const BlockHandle& handle, BlockKind kind,
+BlockRef SstableReader::LookUpBlock(const BlockHandle& handle,
                                     const SstableReadOptions& options) const {
   if (options_.cache == nullptr) return BlockRef();
   BlockRef block = options_.cache->Lookup({table_id_, handle.offset});
   if (options.counters == nullptr) return block;
   if (block) [[likely]] {
     options.counters->block_cache_hits.Increment();
-  } else if (kind == BlockKind::kData) {
+  } else {
     options.counters->block_cache_misses.Increment();
   }
   return block;
@@ -56,7 +56,7 @@ BlockRef SstableReader::LookUpBlock(const BlockHandle& handle, BlockKind kind,
 
 absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, BlockKind kind,
                                                   const SstableReadOptions& options) const {
-  BlockRef block = LookUpBlock(handle, kind, options);
+  BlockRef block = LookUpBlock(handle, options);
   if (block) [[likely]]
     return block;
   return LoadMissingBlock(handle, kind, options);
@@ -223,7 +223,7 @@ absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
     WINNOW_ASSIGN_OR_RETURN(lookup->mapped_, FindMapped(lookup->handle_, options));
     if (lookup->mapped_ != nullptr) return absl::OkStatus();
   }
-  lookup->block_ = LookUpBlock(lookup->handle_, BlockKind::kData, options);
+  lookup->block_ = LookUpBlock(lookup->handle_, options);
   if (lookup->block_) [[likely]] {
     // Where the hint was right, the keys are on their way already.
     if (directory_ == nullptr || directory_->Note(lookup->entry_, lookup->block_->data())) {

@@ -391,8 +391,7 @@ class SstableReader : public filter::internal::InSlabPool {
   absl::StatusOr<const char*> CheckMapped(const BlockHandle& handle,
                                           const SstableReadOptions& options) const;
   // From the cache, or none.
-  BlockRef LookUpBlock(const BlockHandle& handle, BlockKind kind,
-                       const SstableReadOptions& options) const;
+  BlockRef LookUpBlock(const BlockHandle& handle, const SstableReadOptions& options) const;
   absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
                                             const SstableReadOptions& options) const;
   // Does an entry next to where `user_key` would stand have its filter key? Where look-ups do not

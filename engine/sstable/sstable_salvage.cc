@@ -21,6 +21,13 @@ uint64_t DataEnd(const SstableFrame& frame, uint64_t file_bytes) {
   return frame.footer->filter.exists() ? frame.footer->filter.offset : frame.footer->index.offset;
 }
 
+// Or may something else lie before that place?
+bool KnowsDataEnd(const SstableFrame& frame) {
+  if (frame.properties.has_value()) return true;
+  return frame.footer.has_value() &&
+         (frame.footer->filter.exists() || frame.footer->index_levels == 1);
+}
+
 }  // namespace
 
 SstableSalvage::SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std::string& path,
@@ -126,8 +133,16 @@ absl::Status SstableSalvage::SearchUpTo(uint64_t end) {
   // What has not moved lies before what has, and has the smaller keys.
   if (frame_.shift != 0) WINNOW_RETURN_IF_ERROR(SearchIn(unmoved_, end));
   WINNOW_RETURN_IF_ERROR(SearchIn(moved_, end));
+  if (end < data_end_ || KnowsDataEnd(frame_)) NoteGap(end);
   position_ = end;
   return absl::OkStatus();
+}
+
+void SstableSalvage::NoteGap(uint64_t end) {
+  if (position_ >= end) return;
+  PassOver(position_,
+           CorruptionError(moved_.path(), position_,
+                           absl::StrCat("no data block for ", end - position_, " bytes")));
 }
 
 absl::Status SstableSalvage::SearchIn(const BlockFile& file, uint64_t end) {
@@ -136,16 +151,14 @@ absl::Status SstableSalvage::SearchIn(const BlockFile& file, uint64_t end) {
     BlockHandle handle;
     BlockRef block;
     WINNOW_ASSIGN_OR_RETURN(const bool found, scan.Next(&handle, &block));
-    if (!found) return absl::OkStatus();
+    if (!found) break;
     // Where the next block begins the gap before it ends.
-    if (handle.offset > position_) {
-      PassOver(position_, CorruptionError(file.path(), position_,
-                                          absl::StrCat("no data block for ",
-                                                       handle.offset - position_, " bytes")));
-    }
+    NoteGap(handle.offset);
     WINNOW_RETURN_IF_ERROR(TakeEntries(handle.offset, block));
     position_ = handle.end();
   }
+  problems_.insert(problems_.end(), scan.problems().begin(), scan.problems().end());
+  return absl::OkStatus();
 }
 
 // A block is taken whole or not at all: its checksum covers all its entries.

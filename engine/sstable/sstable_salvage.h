@@ -43,6 +43,8 @@ class SstableSalvage {
   // Looks for the blocks between position_ and `end`.
   absl::Status SearchUpTo(uint64_t end);
   absl::Status SearchIn(const BlockFile& file, uint64_t end);
+  // Nothing was found between position_ and `end`.
+  void NoteGap(uint64_t end);
   absl::Status TakeEntries(uint64_t offset, const BlockRef& block);
 
   const std::unique_ptr<RandomAccessFile> file_;

@@ -10,6 +10,14 @@
 
 namespace winnow {
 
+namespace {
+
+// A filter that is wrong may deny every key of a table: people and memory need not have them all.
+constexpr uint64_t kMostOfAKind = 100;
+constexpr size_t kMostKeyBytes = 100;
+
+}  // namespace
+
 void SstableVerifier::Report(uint64_t offset, std::string_view reason, bool is_damage) {
   problems_.push_back({offset, std::string(reason), is_damage});
 }
@@ -41,6 +49,7 @@ absl::Status SstableVerifier::CheckAll() {
   } else {
     CheckIndex();
   }
+  ReportEntriesLeftOut();
   CheckCounts();
   return absl::OkStatus();
 }
@@ -254,14 +263,31 @@ void SstableVerifier::AskFilters(std::string_view user_key,
   }
 }
 
+void SstableVerifier::ReportEntry(const BlockHandle& handle, std::string_view key,
+                                  std::string_view what) {
+  auto kind = bad_entries_.find(what);
+  if (kind == bad_entries_.end()) kind = bad_entries_.try_emplace(std::string(what)).first;
+  kind->second.count++;
+  kind->second.last_offset = handle.offset;
+  if (kind->second.count > kMostOfAKind) return;
+  const std::string_view shown = UserKey(key).substr(0, kMostKeyBytes);
+  Report(handle.offset, ToStd(absl::StrCat("data block: key \"", absl::CHexEscape(ToAbsl(shown)),
+                                           "\" @", Sequence(key), ": ", ToAbsl(what))));
+}
+
+void SstableVerifier::ReportEntriesLeftOut() {
+  for (const auto& [what, bad] : bad_entries_) {
+    if (bad.count <= kMostOfAKind) continue;
+    Report(bad.last_offset,
+           ToStd(absl::StrCat("data block: ... and ", bad.count - kMostOfAKind,
+                              " more keys, the last of them in this block: ", what)));
+  }
+}
+
 void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key,
                                  std::string_view value) {
   const InternalKeyComparator& comparator = table_.comparator();
-  const auto report = [&](std::string_view what) {
-    Report(handle.offset,
-           ToStd(absl::StrCat("data block: key \"", absl::CHexEscape(ToAbsl(UserKey(key))), "\" @",
-                              Sequence(key), ": ", ToAbsl(what))));
-  };
+  const auto report = [&](std::string_view what) { ReportEntry(handle, key, what); };
   if (seen_.num_entries == 0) {
     if (!skipped_a_block_ && stored_.ok() && UserKey(key) != stored_->smallest_user_key) {
       report("is not the smallest key that the properties name");

@@ -3,6 +3,8 @@
 #define WINNOW_ENGINE_SSTABLE_SSTABLE_VERIFIER_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,6 +46,9 @@ class SstableVerifier {
   void CheckDataBlocks(const IndexBlock& index);
   void CheckDataBlock(const BlockHandle& handle, std::string_view separator);
   void CheckEntry(const BlockHandle& handle, std::string_view key, std::string_view value);
+  // The first entries of each kind of problem; CheckAll says how many more there are.
+  void ReportEntry(const BlockHandle& handle, std::string_view key, std::string_view what);
+  void ReportEntriesLeftOut();
   // Says what of them denies a key that the table has: no sample could show that.
   void AskFilters(std::string_view user_key, absl::FunctionRef<void(std::string_view)> report);
   void CheckCounts();
@@ -59,6 +64,11 @@ class SstableVerifier {
   const SstableReader& table_;
   std::vector<CheckedFilter> filters_;
   std::vector<SstableProblem> problems_;
+  struct BadEntries {
+    uint64_t count = 0;
+    uint64_t last_offset = 0;  // of the block
+  };
+  std::map<std::string, BadEntries, std::less<>> bad_entries_;  // by kind of problem
   // As they are in the file now; an error: CheckFrame reports it.
   absl::StatusOr<SstableProperties> stored_;
   SstableProperties seen_;             // counted from the entries

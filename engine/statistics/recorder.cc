@@ -181,7 +181,10 @@ struct Recorder::Core {
     all.push_back(std::move(counters));
     return all.back().get();
   }
+  // By the thread itself, as it ends.
   void GiveBack(ThreadCounters* counters) noexcept {
+    // What else ends with the thread, after this, may still call the database.
+    if (cached_.counters == counters) cached_ = {};
     MutexLock lock(&mutex);
     idle.push_back(counters);
     MutexLock families_lock(&counters->mutex_);

@@ -93,12 +93,14 @@ class ThreadCounters {
     return MakeFilters(family_id, call);
   }
   Histogram& histogram(LatencyHistogram which) { return histograms_[static_cast<size_t>(which)]; }
-  // True for one call in kSampleEvery.
+  // True for one call in kSampleEvery of those that the histogram is of. Each has a count of its
+  // own: by one for all, a thread that calls in turns would have the same call timed each time.
   static constexpr uint32_t kSampleEvery = 64;
-  bool ShouldTime() {
+  bool ShouldTime(LatencyHistogram which) {
+    std::atomic<uint32_t>& of_histogram = calls_[static_cast<size_t>(which)];
     // A load and a store: it is nobody else's, or need not be exact.
-    const uint32_t calls = calls_.load(std::memory_order_relaxed);
-    calls_.store(calls + 1, std::memory_order_relaxed);
+    const uint32_t calls = of_histogram.load(std::memory_order_relaxed);
+    of_histogram.store(calls + 1, std::memory_order_relaxed);
     return calls % kSampleEvery == 0;
   }
 
@@ -115,7 +117,7 @@ class ThreadCounters {
   std::array<Histogram, static_cast<size_t>(LatencyHistogram::kCount)> histograms_;
   const DroppedFamilies& dropped_;
   const bool is_for_any_thread_ = false;
-  std::atomic<uint32_t> calls_{0};
+  std::array<std::atomic<uint32_t>, static_cast<size_t>(LatencyHistogram::kCount)> calls_ = {};
   // Changed by the owner under the lock, so that the owner may read without and others with it.
   Mutex mutex_;
   FilterCounterMap filters_;
@@ -163,7 +165,7 @@ class Recorder {
 class SampledTimer {
  public:
   SampledTimer(ThreadCounters& counters, LatencyHistogram which)
-      : counters_(counters), which_(which), timed_(counters.ShouldTime()) {
+      : counters_(counters), which_(which), timed_(counters.ShouldTime(which)) {
     if (timed_) start_ = std::chrono::steady_clock::now();
   }
   ~SampledTimer() {

@@ -39,7 +39,8 @@ FilterStatistics TotalOf(const std::vector<FilterStatistics>& rows) {
     total.true_positive += row.true_positive;
     total.false_positive += row.false_positive;
     const uint64_t row_misses = row.rejected + row.false_positive;
-    weighted += row.promised_fpr * static_cast<double>(row_misses);
+    // Of a row without misses the promise may be unknown, and says nothing.
+    if (row_misses != 0) weighted += row.promised_fpr * static_cast<double>(row_misses);
     misses += row_misses;
   }
   total.promised_fpr = misses == 0 ? kUnknown : weighted / static_cast<double>(misses);

@@ -67,6 +67,13 @@ ByteRanges ByteRanges::UpTo(std::string_view upper, bool includes) {
   return Normalized({{.upper = includes ? Behind(upper) : std::string(upper)}});
 }
 
+// O(n log n) for n ranges of all sets, while a Union for each set sorts all of those before again.
+ByteRanges ByteRanges::UnionOf(const std::vector<ByteRanges>& sets) {
+  std::vector<Range> all;
+  for (const ByteRanges& set : sets) all.insert(all.end(), set.ranges_.begin(), set.ranges_.end());
+  return Normalized(std::move(all));
+}
+
 ByteRanges ByteRanges::Union(const ByteRanges& other) const {
   std::vector<Range> all = ranges_;
   all.insert(all.end(), other.ranges_.begin(), other.ranges_.end());

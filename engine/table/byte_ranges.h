@@ -26,6 +26,8 @@ class ByteRanges {
   static ByteRanges From(std::string_view lower, bool includes);
   static ByteRanges UpTo(std::string_view upper, bool includes);
 
+  static ByteRanges UnionOf(const std::vector<ByteRanges>& sets);
+
   ByteRanges Union(const ByteRanges& other) const;
   ByteRanges Intersection(const ByteRanges& other) const;
 

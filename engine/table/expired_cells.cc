@@ -25,9 +25,9 @@ CompactionFilter::Decision ExpiredCells::Filter(const Entry& entry,
       kind != CellKind::kVersion) {
     return Decision::kKeep;
   }
-  // Not the present: after a crash the clock may go on from an earlier time, at which the cell has
-  // not expired.
-  const uint64_t now = clock->DurableNow();
+  // Not the present: the next opening may go on from an earlier time, at which the cell has not
+  // expired.
+  const uint64_t now = clock->SavedNow();
   const uint64_t age_ms = rules.certain_age_ms;
   if (age_ms != 0 && now > LastMoment(timestamp, age_ms)) return Decision::kRemove;
   if (cell.ttl_ms == 0) return Decision::kKeep;

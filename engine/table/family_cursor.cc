@@ -225,7 +225,7 @@ bool FamilyCursor::EnterColumn(std::string_view key, size_t common) {
     }
     row_markers_.Add(parsed.timestamp, marker.write_number);
     // No reader needs the marker once what it hides is gone, and all of that is reported as well.
-    if (garbage_) garbage_(key, CellKind::kMarker);
+    if (garbage_) garbage_(key, Garbage::kHiding);
     iterator_->Next();
     return false;
   }
@@ -302,15 +302,15 @@ FamilyCursor::Verdict FamilyCursor::Judge(std::string_view key) {
   if (kind == CellKind::kVersion) return JudgeVersion(key);
   // It reaches all that follows in the column, whose timestamps are not greater.
   newest_marker_ = std::max(newest_marker_, cell_.write_number);
-  return PassGarbage(key, kind, Verdict::kPass);
+  return PassGarbage(key, Garbage::kHiding, Verdict::kPass);
 }
 
 // With a sink every key has to be met: the rest of a column that is done is garbage, too, and a
 // seek would pass it by in silence.
-FamilyCursor::Verdict FamilyCursor::PassGarbage(std::string_view key, CellKind kind,
+FamilyCursor::Verdict FamilyCursor::PassGarbage(std::string_view key, Garbage garbage,
                                                 Verdict verdict) {
   if (!garbage_) return verdict;
-  garbage_(key, kind);
+  garbage_(key, garbage);
   return Verdict::kPass;
 }
 
@@ -321,7 +321,7 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
   // By write number and not by timestamp: what was written after a delete is there, however old it
   // says that it is.
   if (cell_.write_number < newest_marker) {
-    return PassGarbage(key, CellKind::kVersion, Verdict::kPass);
+    return PassGarbage(key, Garbage::kHidden, Verdict::kPass);
   }
   if (cell_.ttl_ms != 0) [[unlikely]] {
     const uint64_t last_moment = LastMoment(timestamp_, cell_.ttl_ms);
@@ -331,12 +331,12 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
       // It was one of the newest as long as it lived, and may have been kept in the place of an
       // older one (IsLetGoBy).
       if (rules_.keeps_some_aged) last_moments_.push_back(last_moment);
-      return PassGarbage(key, CellKind::kVersion, Verdict::kPass);
+      return PassGarbage(key, Garbage::kHiding, Verdict::kPass);
     }
   }
   // Of versions that are older still, rules let go all as well.
   if (num_counted_ >= rules_.max_versions || (!rules_.aged.empty() && IsLetGoByAge()))
-    return PassGarbage(key, CellKind::kVersion, Verdict::kColumnIsDone);
+    return PassGarbage(key, Garbage::kHidden, Verdict::kColumnIsDone);
   // Counted before it is asked whether it is shown: what a version supersedes is gone, whatever
   // times or number of versions a read is of.
   num_counted_++;

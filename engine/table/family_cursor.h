@@ -61,9 +61,12 @@ struct CellQuery {
 
 class FamilyCursor {
  public:
+  // What others rest on a key that no reader needs. kHiding: it may be what hides keys behind it,
+  // and goes after them, as do markers, and versions whose own time is up. kHidden: none do.
+  enum class Garbage : uint8_t { kHidden, kHiding };
   // Told of each key that is passed over and that no reader of this moment or later needs, marker
   // or cell. The key lives until the call returns.
-  using GarbageSink = std::function<void(std::string_view key, CellKind kind)>;
+  using GarbageSink = std::function<void(std::string_view key, Garbage garbage)>;
 
   // `now_ms`: by which cells expire. The rules outlive the cursor. With a sink the query must be of
   // all versions.
@@ -126,7 +129,7 @@ class FamilyCursor {
   // Of a version that is not hidden, in the order of a column: whether rules let it go.
   bool IsLetGoByAge() const;
   bool IsLetGoBy(const GarbageRule::Limit& aged) const;
-  Verdict PassGarbage(std::string_view key, CellKind kind, Verdict verdict);
+  Verdict PassGarbage(std::string_view key, Garbage garbage, Verdict verdict);
   void SkipColumn();
   void Fail(std::string_view what);
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <list>
 #include <utility>
 #include <vector>
 
@@ -52,14 +52,21 @@ inline uint64_t LastMoment(uint64_t timestamp, uint64_t ttl_ms) {
 // are held, read by anybody.
 class LiveRules {
  public:
-  LiveRules() { Store(FamilyRules()); }
+  LiveRules() { Store(Prepare(FamilyRules())); }
 
   // Those that the family has now; they live as long as this object.
   const FamilyRules& Load() const { return *rules_.load(std::memory_order_acquire); }
+  // Made ahead, so that to store them takes no memory.
+  using Prepared = std::list<FamilyRules>;
+  static Prepared Prepare(FamilyRules rules) {
+    Prepared prepared;
+    prepared.push_back(std::move(rules));
+    return prepared;
+  }
   // By one thread at a time.
-  void Store(FamilyRules rules) {
-    stored_.push_back(std::make_unique<const FamilyRules>(std::move(rules)));
-    rules_.store(stored_.back().get(), std::memory_order_release);
+  void Store(Prepared rules) {
+    rules_.store(&rules.front(), std::memory_order_release);
+    stored_.splice(stored_.end(), rules);
   }
 
   // Of a family that has just been opened or created.
@@ -85,7 +92,7 @@ class LiveRules {
   }
 
  private:
-  std::vector<std::unique_ptr<const FamilyRules>> stored_;  // all that there were
+  std::list<FamilyRules> stored_;  // all that there were
   std::atomic<const FamilyRules*> rules_{nullptr};
   std::atomic<uint64_t> last_marker_{0};
   std::atomic<bool> has_row_markers_{false};

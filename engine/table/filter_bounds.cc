@@ -5,6 +5,7 @@
 #include "engine/table/filter_bounds.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace winnow {
 
@@ -85,22 +86,49 @@ ByteRanges Between(const FilterNode& node, size_t index) {
 // Up to the first byte that may be any.
 // Without a '1' in the mask that is the whole row, which longer rows may begin with.
 ByteRanges FuzzyRanges(const FilterNode& node) {
-  ByteRanges ranges = ByteRanges::None();
+  std::vector<ByteRanges> all;
   for (size_t i = 0; i < node.strings.size(); i += 2) {
     const std::string_view row = node.strings[i];
-    ranges = ranges.Union(ByteRanges::WithPrefix(row.substr(0, node.strings[i + 1].find('1'))));
+    all.push_back(ByteRanges::WithPrefix(row.substr(0, node.strings[i + 1].find('1'))));
   }
-  return ranges;
+  return ByteRanges::UnionOf(all);
+}
+
+// Of a filter of rows or columns: those that it lets through, or more.
+ByteRanges RangesOf(const FilterNode& node) {
+  std::vector<ByteRanges> all;
+  switch (node.kind) {
+    case FilterKind::kPrefix:
+    case FilterKind::kColumnPrefix:
+    case FilterKind::kMultipleColumnPrefix:
+      for (const std::string& prefix : node.strings) all.push_back(ByteRanges::WithPrefix(prefix));
+      return ByteRanges::UnionOf(all);
+    case FilterKind::kRow:
+    case FilterKind::kQualifier:
+      return RangesOf(*node.comparison);
+    case FilterKind::kFuzzyRow:
+      return FuzzyRanges(node);
+    case FilterKind::kMultiRowRange:
+    case FilterKind::kColumnRange:
+      for (size_t i = 0; i < node.strings.size(); i += 2) all.push_back(Between(node, i));
+      return ByteRanges::UnionOf(all);
+    case FilterKind::kColumnValue:
+      // In every family: a cell of another family with this qualifier is asked about and refused.
+      return ByteRanges::Of(node.strings[1]);
+    default:
+      return ByteRanges::All();
+  }
 }
 
 template <typename Ranges, typename Remembers>
 ByteRanges Combined(const FilterNode& node, Ranges ranges_of, Remembers remembers) {
-  ByteRanges ranges = node.kind == FilterKind::kAnd ? ByteRanges::All() : ByteRanges::None();
+  if (node.kind == FilterKind::kOr) {
+    std::vector<ByteRanges> all;
+    for (const auto& child : node.children) all.push_back(ranges_of(*child));
+    return ByteRanges::UnionOf(all);
+  }
+  ByteRanges ranges = ByteRanges::All();
   for (const auto& child : node.children) {
-    if (node.kind == FilterKind::kOr) {
-      ranges = ranges.Union(ranges_of(*child));
-      continue;
-    }
     ranges = ranges.Intersection(ranges_of(*child));
     // Its own bounds hold, since nobody behind it sees what it refuses. Those of the filters behind
     // it do not: it has to see what they would refuse.
@@ -111,24 +139,18 @@ ByteRanges Combined(const FilterNode& node, Ranges ranges_of, Remembers remember
 
 }  // namespace
 
+void KeepRanges(FilterNode* node) { node->ranges = RangesOf(*node); }
+
 ByteRanges RowsOf(const FilterNode& node) {
   switch (node.kind) {
     case FilterKind::kPrefix:
-      return ByteRanges::WithPrefix(node.strings.front());
     case FilterKind::kRow:
-      return RangesOf(*node.comparison);
+    case FilterKind::kFuzzyRow:
+    case FilterKind::kMultiRowRange:
+      return node.ranges;
     case FilterKind::kInclusiveStop:
       // Which rows that is depends on the direction; it ends the read by itself.
       return ByteRanges::All();
-    case FilterKind::kFuzzyRow:
-      return FuzzyRanges(node);
-    case FilterKind::kMultiRowRange: {
-      ByteRanges ranges = ByteRanges::None();
-      for (size_t i = 0; i < node.strings.size(); i += 2) {
-        ranges = ranges.Union(Between(node, i));
-      }
-      return ranges;
-    }
     // It shows nothing of a row that its filter refuses as a whole.
     case FilterKind::kSkip:
       return RowsOf(*node.children.front());
@@ -144,20 +166,11 @@ ByteRanges RowsOf(const FilterNode& node) {
 ByteRanges ColumnsOf(const FilterNode& node) {
   switch (node.kind) {
     case FilterKind::kColumnPrefix:
-    case FilterKind::kMultipleColumnPrefix: {
-      ByteRanges ranges = ByteRanges::None();
-      for (const std::string& prefix : node.strings) {
-        ranges = ranges.Union(ByteRanges::WithPrefix(prefix));
-      }
-      return ranges;
-    }
+    case FilterKind::kMultipleColumnPrefix:
     case FilterKind::kColumnRange:
-      return Between(node, 0);
     case FilterKind::kQualifier:
-      return RangesOf(*node.comparison);
     case FilterKind::kColumnValue:
-      // In every family: a cell of another family with this qualifier is asked about and refused.
-      return ByteRanges::Of(node.strings[1]);
+      return node.ranges;
     case FilterKind::kAnd:
     case FilterKind::kOr:
       return Combined(node, ColumnsOf, RemembersCells);

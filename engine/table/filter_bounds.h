@@ -7,6 +7,10 @@
 
 namespace winnow {
 
+// Fills in FilterNode::ranges, once the node has its arguments: a filter may have thousands of
+// ranges, and each read asks for them.
+void KeepRanges(FilterNode* node);
+
 // A read that passes over all other rows, and over all other columns in each, gives what it would
 // give without that.
 ByteRanges RowsOf(const FilterNode& node);

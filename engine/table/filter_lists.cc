@@ -33,12 +33,10 @@ class AndState final : public FilterState {
                        [&](const auto& state) { return state->BeginRow(row); });
   }
   Shown Show(const FilterCell& cell) override {
-    // One filter that takes values away does so for all of them: the greatest counts (Shown).
     Shown shown = Shown::kWhole;
     for (const auto& state : states_) {
-      const Shown next = state->Show(cell);
-      if (next == Shown::kNo) return next;
-      shown = std::max(shown, next);
+      shown = Both(shown, state->Show(cell));
+      if (shown == Shown::kNo) break;
     }
     return shown;
   }
@@ -51,9 +49,10 @@ class AndState final : public FilterState {
     }
     return true;
   }
-  bool RetainsCell(const FilterCell& cell) const override {
-    return std::all_of(states_.begin(), states_.end(),
-                       [&](const auto& state) { return state->RetainsCell(cell); });
+  Shown Retained(const FilterCell& cell) const override {
+    Shown retained = Shown::kWhole;
+    for (const auto& state : states_) retained = Both(retained, state->Retained(cell));
+    return retained;
   }
   bool IsRowDone() const override {
     // A row that one of them is done with has nothing left to show, whatever the others say.
@@ -91,17 +90,16 @@ class OrState final : public FilterState {
     }
     return is_any;
   }
-  // The whole value, if one of those that show the cell shows that.
   Shown Show(const FilterCell& cell) override {
     Shown shown = Shown::kNo;
     for (Choice& choice : choices_) {
       if (!choice.has_row || choice.state->IsDone()) continue;
       const Shown next = choice.state->Show(cell);
       if (next == Shown::kNo) continue;
-      shown = shown == Shown::kNo ? next : std::min(shown, next);
+      shown = Either(shown, next);
       choice.shows_any = true;
-      // Costs a bit for each cell of the row and each filter.
-      if (decides_late_) choice.NoteShown(cell.number);
+      // Costs a byte for each cell of the row and each filter.
+      if (decides_late_) choice.NoteShown(cell.number, next);
     }
     return shown;
   }
@@ -115,13 +113,18 @@ class OrState final : public FilterState {
     }
     return is_kept;
   }
-  bool RetainsCell(const FilterCell& cell) const override {
-    // A cell stays if one of those that have shown it keeps the row and the cell.
-    return !decides_late_ ||
-           std::any_of(choices_.begin(), choices_.end(), [&](const Choice& choice) {
-             return choice.keeps_row && choice.HasShown(cell.number) &&
-                    choice.state->RetainsCell(cell);
-           });
+  // What those show of the cell that keep the row: another may have shown more of it.
+  Shown Retained(const FilterCell& cell) const override {
+    if (!decides_late_) return Shown::kWhole;
+    Shown retained = Shown::kNo;
+    for (const Choice& choice : choices_) {
+      if (!choice.keeps_row) continue;
+      const Shown shown = choice.ShownOf(cell.number);
+      if (shown != Shown::kNo) {
+        retained = Either(retained, Both(shown, choice.state->Retained(cell)));
+      }
+    }
+    return retained;
   }
   // One that still wants cells of the row keeps it open for all.
   bool IsRowDone() const override {
@@ -137,16 +140,18 @@ class OrState final : public FilterState {
  private:
   struct Choice {
     std::unique_ptr<FilterState> state;
-    std::vector<bool> shown;  // by the cells' numbers
+    std::vector<Shown> shown;  // by the cells' numbers
     bool has_row = false;
     bool shows_any = false;
     bool keeps_row = false;
 
-    void NoteShown(size_t number) {
-      if (shown.size() <= number) shown.resize(number + 1);
-      shown[number] = true;
+    void NoteShown(size_t number, Shown how) {
+      if (shown.size() <= number) shown.resize(number + 1, Shown::kNo);
+      shown[number] = how;
     }
-    bool HasShown(size_t number) const { return number < shown.size() && shown[number]; }
+    Shown ShownOf(size_t number) const {
+      return number < shown.size() ? shown[number] : Shown::kNo;
+    }
   };
 
   const bool decides_late_;
@@ -169,7 +174,7 @@ class SkipState final : public FilterState {
     return shown;
   }
   bool EndRow() override { return !has_refused_ && inner_->EndRow(); }
-  bool RetainsCell(const FilterCell& cell) const override { return inner_->RetainsCell(cell); }
+  Shown Retained(const FilterCell& cell) const override { return inner_->Retained(cell); }
   bool IsDone() const override { return inner_->IsDone(); }
 
  private:
@@ -198,7 +203,7 @@ class WhileState final : public FilterState {
     is_done_ = is_done_ || !is_kept;
     return is_kept;
   }
-  bool RetainsCell(const FilterCell& cell) const override { return inner_->RetainsCell(cell); }
+  Shown Retained(const FilterCell& cell) const override { return inner_->Retained(cell); }
   bool IsDone() const override { return is_done_ || inner_->IsDone(); }
 
  private:

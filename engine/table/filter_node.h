@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/table/byte_ranges.h"
 #include "engine/table/regular_expression.h"
 #include "winnow/table_filter.h"
 
@@ -76,8 +78,20 @@ struct TableFilterNode {
   std::vector<bool> flags = {};
   std::optional<Comparison> comparison = std::nullopt;
   std::vector<std::shared_ptr<const TableFilterNode>> children = {};
+  // Of a filter of rows or columns (filter_bounds.h).
+  ByteRanges ranges = {};
+  // Levels of parentheses and of SKIP and WHILE in its text.
+  int depth = 0;
 };
 using FilterNode = TableFilterNode;
+
+// Each level takes a few frames of the stack where the text is parsed, and wherever the tree is
+// walked.
+inline constexpr int kMaxFilterDepth = 100;
+
+// The only way in which a node gets children, so that its depth is that of its text.
+void AddChild(std::shared_ptr<const FilterNode> child, FilterNode* node);
+absl::Status CheckDepth(const FilterNode& node);
 
 class TableFilterAccess {
  public:

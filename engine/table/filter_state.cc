@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/table/filter_bounds.h"
 #include "engine/table/filter_lists.h"
 
 namespace winnow {
@@ -21,7 +20,7 @@ Shown WholeIf(bool is_shown) { return is_shown ? Shown::kWhole : Shown::kNo; }
 // still come up, for example where an OR reads them for another filter.
 class RowState final : public FilterState {
  public:
-  explicit RowState(const FilterNode& node) : node_(node), rows_(RowsOf(node)) {}
+  explicit RowState(const FilterNode& node) : node_(node) {}
   bool BeginRow(std::string_view row) override {
     switch (node_.kind) {
       case FilterKind::kRow:
@@ -30,7 +29,7 @@ class RowState final : public FilterState {
         return IsFuzzyMatch(row);
       default: {  // by range
         // O(log n) for n ranges, of which a filter may have thousands.
-        const ByteRanges::Range* const range = rows_.FirstEndingBehind(row);
+        const ByteRanges::Range* const range = node_.ranges.FirstEndingBehind(row);
         return range != nullptr && range->Has(row);
       }
     }
@@ -52,7 +51,6 @@ class RowState final : public FilterState {
   }
 
   const FilterNode& node_;
-  const ByteRanges rows_;
 };
 
 class InclusiveStopState final : public FilterState {
@@ -123,14 +121,14 @@ class CellState final : public FilterState {
 // OR.
 class ColumnState final : public FilterState {
  public:
-  explicit ColumnState(const FilterNode& node) : columns_(ColumnsOf(node)) {}
+  explicit ColumnState(const FilterNode& node) : columns_(node.ranges) {}
   Shown Show(const FilterCell& cell) override {
     const ByteRanges::Range* const range = columns_.FirstEndingBehind(cell.qualifier);
     return WholeIf(range != nullptr && range->Has(cell.qualifier));
   }
 
  private:
-  const ByteRanges columns_;
+  const ByteRanges& columns_;
 };
 
 // The value is left out of the result (RowResultBuilder::Add); filters behind this one still see
@@ -199,8 +197,8 @@ class SingleColumnValueState final : public FilterState {
     return Shown::kWhole;
   }
   bool EndRow() override { return is_found_ ? holds_ : shows_missing_; }
-  bool RetainsCell(const FilterCell& cell) const override {
-    return node_.kind == FilterKind::kSingleColumnValue || !IsColumn(cell);
+  Shown Retained(const FilterCell& cell) const override {
+    return WholeIf(node_.kind == FilterKind::kSingleColumnValue || !IsColumn(cell));
   }
 
  private:
@@ -234,8 +232,8 @@ class DependentColumnState final : public FilterState {
     timestamps_.insert(cell.timestamp);
     return WholeIf(!node_.flags.front());
   }
-  bool RetainsCell(const FilterCell& cell) const override {
-    return timestamps_.contains(cell.timestamp);
+  Shown Retained(const FilterCell& cell) const override {
+    return WholeIf(timestamps_.contains(cell.timestamp));
   }
 
  private:

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "engine/base/status.h"
+#include "engine/table/filter_bounds.h"
 #include "engine/table/filter_node.h"
 #include "filter/base/out_of_memory.h"
 
@@ -31,8 +32,6 @@ namespace {
 
 // Bounds the size of the tree as well: each node takes some bytes of text.
 constexpr size_t kMaxTextBytes = size_t{64} << 10;
-// Each level takes a few frames of the stack here, and again wherever the tree is walked.
-constexpr int kMaxDepth = 100;
 
 // What the arguments of a filter are, a letter for each: s bytes, n a number, b a boolean, o an
 // operator, c a comparator. Those behind '?' may be left out, from the end, an operator only with
@@ -106,6 +105,8 @@ class FilterParser {
     WINNOW_ASSIGN_OR_RETURN(FilterNode node, TakeAlternatives(0));
     SkipSpace();
     if (at_ < text_.size()) return Wrong("AND, OR or the end is expected");
+    // An AND in an OR is a level of its own, also where the text has no parentheses for it.
+    WINNOW_RETURN_IF_ERROR(CheckDepth(node));
     return TableFilterAccess::Make(std::move(node));
   }
 
@@ -155,22 +156,22 @@ class FilterParser {
     // The word is not taken: it may be one that a caller waits for.
     if (NextWord() != word) return first;
     FilterNode list{.kind = kind};
-    list.children.push_back(std::make_shared<const FilterNode>(std::move(first)));
+    AddChild(std::make_shared<const FilterNode>(std::move(first)), &list);
     while (TakeWord(word)) {
       WINNOW_ASSIGN_OR_RETURN(FilterNode next, (this->*operand)(depth));
-      list.children.push_back(std::make_shared<const FilterNode>(std::move(next)));
+      AddChild(std::make_shared<const FilterNode>(std::move(next)), &list);
     }
     return list;
   }
 
   absl::StatusOr<FilterNode> TakeOperand(int depth) {
     // SKIP and WHILE in a row count as parentheses do.
-    if (depth > kMaxDepth) return Wrong("filters are nested too deep");
+    if (depth > kMaxFilterDepth) return Wrong("filters are nested too deep");
     const bool skips = TakeWord("SKIP");
     if (skips || TakeWord("WHILE")) {
       FilterNode node{.kind = skips ? FilterKind::kSkip : FilterKind::kWhile};
       WINNOW_ASSIGN_OR_RETURN(FilterNode inner, TakeOperand(depth + 1));
-      node.children.push_back(std::make_shared<const FilterNode>(std::move(inner)));
+      AddChild(std::make_shared<const FilterNode>(std::move(inner)), &node);
       return node;
     }
     if (!Take("(")) return TakeFilter();
@@ -331,7 +332,7 @@ class FilterParser {
     return absl::OkStatus();
   }
 
-  // With what was left out, and timestamps in order.
+  // With what was left out, timestamps in order, and its ranges.
   // Whoever uses the node takes its flags by index, without asking whether they were given.
   static FilterNode Completed(FilterNode node) {
     switch (node.kind) {
@@ -353,6 +354,7 @@ class FilterParser {
       default:
         break;
     }
+    KeepRanges(&node);
     return node;
   }
 

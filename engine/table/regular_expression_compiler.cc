@@ -271,6 +271,8 @@ class RegularExpressionCompiler {
       } else {
         break;
       }
+      // At each, since the pattern may go on with any number of them.
+      WINNOW_RETURN_IF_ERROR(CheckSteps(atom.size()));
       // How much a part takes decides nothing about whether something matches; what it never gives
       // back does.
       Take("?");
@@ -339,11 +341,13 @@ class RegularExpressionCompiler {
 
   absl::Status Append(const Steps& part, Steps* steps) const {
     // Checked before the copy is made: nested repetitions multiply.
-    if (steps->size() + part.size() >= RegularExpression::kMaxSteps) {
-      return Wrong(absl::StrCat("over ", RegularExpression::kMaxSteps, " steps"));
-    }
+    WINNOW_RETURN_IF_ERROR(CheckSteps(steps->size() + part.size()));
     steps->insert(steps->end(), part.begin(), part.end());
     return absl::OkStatus();
+  }
+  absl::Status CheckSteps(size_t num_steps) const {
+    if (num_steps < RegularExpression::kMaxSteps) return absl::OkStatus();
+    return Wrong(absl::StrCat("over ", RegularExpression::kMaxSteps, " steps"));
   }
 
   static ByteSet SetOf(char byte) { return ByteSet().set(static_cast<uint8_t>(byte)); }

@@ -14,41 +14,47 @@ const FilterNode& NodeOf(const TableFilter& filter) { return *TableFilterAccess:
 
 }  // namespace
 
-RowFilter::RowFilter(const TableFilter& filter, uint64_t max_versions, bool is_reverse)
-    : filter_(filter),
-      max_versions_(max_versions),
-      rows_(RowsOf(NodeOf(filter))),
-      decides_late_(DecidesRows(NodeOf(filter))),
-      ends_rows_early_(!decides_late_ && !MayEndReads(NodeOf(filter))),
-      state_(NewFilterState(NodeOf(filter), is_reverse)) {}
+RowFilter::RowFilter(const TableReadOptions& options, bool is_reverse)
+    : filter_(options.filter),
+      max_versions_(options.max_versions),
+      is_raw_(options.raw),
+      rows_(RowsOf(NodeOf(filter_))),
+      decides_late_(DecidesRows(NodeOf(filter_))),
+      ends_rows_early_(!decides_late_ && !MayEndReads(NodeOf(filter_))),
+      state_(NewFilterState(NodeOf(filter_), is_reverse)) {}
 
 bool RowFilter::BeginRow(std::string_view row) {
   num_asked_ = 0;
   shows_any_ = false;
   shown_.clear();
-  column_cursor_ = nullptr;
+  column_number_ = 0;
   return state_->BeginRow(row);
 }
 
 // A cell that is refused counts for nothing but its number. The qualifier is unescaped once a
 // column, not once a version.
 void RowFilter::Take(std::string_view family, FamilyCursor* cursor, RowResultBuilder* result) {
-  if (cursor != column_cursor_ || cursor->column_number() != column_number_) {
-    column_cursor_ = cursor;
+  if (cursor->column_number() != column_number_ || family != family_) {
+    family_.assign(family);
     column_number_ = cursor->column_number();
     num_shown_ = 0;
     qualifier_.clear();
     AppendUnescaped(cursor->qualifier(), &qualifier_);
   }
+  const bool is_version = cursor->type() == CellType::kPut;
+  // Only a raw read is still in the column then: behind its last version may be markers.
+  if (is_version && num_shown_ >= max_versions_) return cursor->Next();
   const size_t number = num_asked_++;
   const Shown shown =
       state_->Show({family, qualifier_, cursor->timestamp(), cursor->value(), number});
   if (shown != Shown::kNo) {
-    result->Add(family, *cursor, shown);
+    // What is decided late may show a value in another form after all.
+    result->Add(family, *cursor, decides_late_ ? Shown::kWhole : shown);
     shows_any_ = true;
-    if (decides_late_) shown_.push_back(number);
+    if (decides_late_) shown_.push_back({number, shown});
+    if (is_version) num_shown_++;
     // Further versions are passed over without asking the filter.
-    if (++num_shown_ >= max_versions_) return cursor->NextColumn();
+    if (num_shown_ >= max_versions_ && !is_raw_) return cursor->NextColumn();
   }
   cursor->Next();
 }
@@ -68,8 +74,9 @@ void RowFilter::EndRow(RowResultBuilder* result) {
   // shown_ and the cells of the result have grown side by side, so that an index is good for both.
   result->Retain([&](size_t index) {
     const CellView& cell = result->cell(index);
-    return state_->RetainsCell(
-        {cell.family, cell.qualifier, cell.timestamp, cell.value, shown_[index]});
+    const auto& [number, shown] = shown_[index];
+    return Both(
+        shown, state_->Retained({cell.family, cell.qualifier, cell.timestamp, cell.value, number}));
   });
 }
 

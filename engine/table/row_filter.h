@@ -17,8 +17,9 @@ namespace winnow {
 
 class RowFilter {
  public:
-  // The cursors show all versions that are kept; `max_versions` counts those that the filter shows.
-  RowFilter(const TableFilter& filter, uint64_t max_versions, bool is_reverse);
+  // `options` have a filter. The cursors show all versions that are kept: their max_versions counts
+  // those that the filter shows.
+  RowFilter(const TableReadOptions& options, bool is_reverse);
 
   // Where alone there may be something to show.
   const ByteRanges& rows() const { return rows_; }
@@ -27,7 +28,7 @@ class RowFilter {
   // The row is not escaped. False: nothing of it is shown.
   bool BeginRow(std::string_view row);
   // Asks about the cell at which the cursor stands, adds it to the result if it is shown, and moves
-  // the cursor on.
+  // the cursor on. A family has one cursor in a row.
   void Take(std::string_view family, FamilyCursor* cursor, RowResultBuilder* result);
   // Nothing that follows in this row need be asked about.
   bool IsRowDone() const;
@@ -40,6 +41,7 @@ class RowFilter {
  private:
   const TableFilter filter_;
   const uint64_t max_versions_;
+  const bool is_raw_;
   const ByteRanges rows_;
   const bool decides_late_;
   const bool ends_rows_early_;
@@ -48,11 +50,16 @@ class RowFilter {
   // Of the row.
   size_t num_asked_ = 0;
   bool shows_any_ = false;
-  std::vector<size_t> shown_;  // numbers of the cells that were, if it is decided late
-  // Of the column.
-  uint64_t column_number_ = 0;
-  const FamilyCursor* column_cursor_ = nullptr;
-  uint64_t num_shown_ = 0;
+  // Of the cells of the result, if it is decided late.
+  struct ShownCell {
+    size_t number;
+    Shown shown;
+  };
+  std::vector<ShownCell> shown_;
+  // Of the column, which has its number in its family alone.
+  std::string family_;
+  uint64_t column_number_ = 0;  // 0: none yet
+  uint64_t num_shown_ = 0;      // versions, not markers
   std::string qualifier_;
 };
 

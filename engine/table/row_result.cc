@@ -18,6 +18,8 @@ constexpr size_t kLengthBytes = 4;  // as HBase's KeyOnlyFilter writes a value's
 
 RowResult& RowResult::operator=(const RowResult& other) {
   if (this == &other) return *this;
+  // No cell may point to bytes that are gone if there is no memory for the others.
+  Clear();
   row_ = other.row_;
   // Only the bytes in use, not the room behind them.
   bytes_.assign(other.bytes_.begin(),
@@ -25,6 +27,17 @@ RowResult& RowResult::operator=(const RowResult& other) {
   num_bytes_ = other.num_bytes_;
   cells_ = other.cells_;
   MoveViews(other.bytes_.data());
+  return *this;
+}
+
+// The views stay good: a vector that is moved keeps its bytes where they are.
+RowResult& RowResult::operator=(RowResult&& other) noexcept {
+  if (this == &other) return *this;
+  row_ = std::move(other.row_);
+  bytes_ = std::move(other.bytes_);
+  num_bytes_ = other.num_bytes_;
+  cells_ = std::move(other.cells_);
+  other.Clear();
   return *this;
 }
 
@@ -77,6 +90,23 @@ std::string_view RowResultBuilder::Copy(std::string_view bytes) {
   return {at, bytes.size()};
 }
 
+// The most significant byte first.
+std::string_view RowResultBuilder::CopyLength(size_t value_bytes) {
+  const uint32_t length = __builtin_bswap32(static_cast<uint32_t>(value_bytes));
+  char text[kLengthBytes];
+  std::memcpy(text, &length, kLengthBytes);
+  return Copy({text, kLengthBytes});
+}
+
+void RowResultBuilder::TakeValue(Shown shown, size_t index) {
+  const size_t value_bytes = result_.cells_[index].value.size();
+  // Copied first: the buffer may move for it, and with it the views.
+  const std::string_view length =
+      shown == Shown::kKeyAndLength ? CopyLength(value_bytes) : std::string_view();
+  std::string_view& value = result_.cells_[index].value;
+  value = shown == Shown::kKeyAndLength ? length : value.substr(0, 0);
+}
+
 // Addresses are compared and not bytes: names are those of FamilyStates, which do not move.
 std::string_view RowResultBuilder::CopyFamily(std::string_view family) {
   const bool is_last = !result_.cells_.empty() && family.data() == last_family_.data() &&
@@ -99,15 +129,7 @@ void RowResultBuilder::Add(std::string_view family, const FamilyCursor& cursor, 
   cell.family = CopyFamily(family);
   char* const at = Extend(qualifier.size());
   cell.qualifier = {at, Unescape(qualifier, at)};
-  if (shown == Shown::kKeyAndLength) {
-    // The most significant byte first.
-    const uint32_t length = __builtin_bswap32(static_cast<uint32_t>(cursor.value().size()));
-    char text[kLengthBytes];
-    std::memcpy(text, &length, kLengthBytes);
-    cell.value = Copy({text, kLengthBytes});
-  } else {
-    cell.value = Copy(value);
-  }
+  cell.value = shown == Shown::kKeyAndLength ? CopyLength(cursor.value().size()) : Copy(value);
   cell.timestamp = cursor.timestamp();
   cell.type = cursor.type();
   cell.ttl_ms = cursor.ttl_ms();

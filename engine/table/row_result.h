@@ -24,12 +24,16 @@ class RowResultBuilder {
   void AddCell(std::string_view family, std::string_view qualifier, uint64_t timestamp,
                std::string_view value);
   size_t num_cells() const { return result_.cells_.size(); }
-  // Leaves the cells for whose index `retains` is true.
-  template <typename Retains>
-  void Retain(Retains retains) {
+  // Leaves of each cell, all of which are whole, what `shown_of` says of its index.
+  template <typename ShownOf>
+  void Retain(ShownOf shown_of) {
     size_t kept = 0;
     for (size_t i = 0; i < result_.cells_.size(); i++) {
-      if (retains(i)) result_.cells_[kept++] = result_.cells_[i];
+      const Shown shown = shown_of(i);
+      if (shown == Shown::kNo) continue;
+      result_.cells_[kept] = result_.cells_[i];
+      if (shown != Shown::kWhole) TakeValue(shown, kept);
+      kept++;
     }
     result_.cells_.resize(kept);
   }
@@ -47,6 +51,9 @@ class RowResultBuilder {
   }
   void Grow(size_t num_bytes);
   std::string_view Copy(std::string_view bytes);
+  std::string_view CopyLength(size_t value_bytes);
+  // Leaves of a cell its key, or the length of its value as well.
+  void TakeValue(Shown shown, size_t index);
   // The cells of a family share its name.
   std::string_view CopyFamily(std::string_view family);
 

@@ -23,7 +23,7 @@ CellQuery AllVersionsOf(std::string_view qualifier) {
 }
 
 FamilyCursor::GarbageSink CollectInto(std::vector<std::string>* keys) {
-  return [keys](std::string_view key, CellKind) { keys->emplace_back(key); };
+  return [keys](std::string_view key, FamilyCursor::Garbage) { keys->emplace_back(key); };
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <list>
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/db/option_checks.h"
 #include "filter/base/out_of_memory.h"
 #include "winnow/clock.h"
 
@@ -101,10 +103,20 @@ absl::Status TableDatabaseImpl::DropLeftovers(Catalog::Contents* contents) {
   return DropColumnFamilies(contents->intents);
 }
 
+// Under a budget for the memory of filters none has an amount of its own. That of the schema counts
+// again when there is no budget any more.
+absl::StatusOr<FilterTexts> TableDatabaseImpl::FilterTextsNow(const FamilySchema& schema) {
+  FilterTexts texts = FilterTextsOf(schema);
+  WINNOW_ASSIGN_OR_RETURN(const std::string budget,
+                          db_->GetOption(nullptr, "filter_memory_budget"));
+  if (budget != "0") texts.filter = FilterWithoutAmount(texts.filter);
+  return texts;
+}
+
 // A time to live of the store's own may have been set where nobody knew of tables.
 absl::Status TableDatabaseImpl::ApplySchema(ColumnFamily* column_family,
                                             const FamilySchema& schema) {
-  const FilterTexts texts = FilterTextsOf(schema);
+  WINNOW_ASSIGN_OR_RETURN(const FilterTexts texts, FilterTextsNow(schema));
   const OptionSetting settings[] = {
       {"filter", texts.filter}, {"filter_key", texts.filter_key}, {"ttl_seconds", "0"}};
   const bool are_in_force =
@@ -118,7 +130,8 @@ absl::Status TableDatabaseImpl::ApplySchema(ColumnFamily* column_family,
 
 absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable stored) {
   auto state = std::make_unique<TableState>(this, name);
-  auto list = std::make_unique<FamilyList>();
+  std::list<FamilyList> lists(1);
+  FamilyList& list = lists.front();
   for (const StoredFamily& family : stored.families) {
     const std::string column_family_name = ColumnFamilyName(name, family.schema.name);
     const auto column_family = db_->FindColumnFamily(column_family_name);
@@ -130,9 +143,9 @@ absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable 
       continue;
     }
     WINNOW_RETURN_IF_ERROR(ApplySchema(*column_family, family.schema));
-    list->push_back(AddFamilyState(name, family, *column_family));
+    list.push_back(AddFamilyState(name, family, *column_family));
   }
-  state->SetFamilies(std::move(list));
+  state->SetFamilies(std::move(lists));
   tables_[name] = Entry{std::move(state), std::move(stored)};
   return absl::OkStatus();
 }
@@ -143,7 +156,7 @@ absl::Status TableDatabaseImpl::Close() {
   if (clock_ != nullptr) {
     // A write, and so before the store is closed. If it fails the next opening goes on from the
     // bounds that were saved ahead.
-    saved = clock_->SaveExactly();
+    saved = CatchOutOfMemory([this] { return clock_->SaveExactly(); });
     // Closed before.
     if (absl::IsFailedPrecondition(saved)) saved = absl::OkStatus();
   }

@@ -18,6 +18,7 @@
 #include "engine/table/row_latches.h"
 #include "engine/table/row_writer.h"
 #include "engine/table/table_batch.h"
+#include "engine/table/table_schema.h"
 #include "engine/table/table_state.h"
 #include "engine/table/write_clock.h"
 #include "filter/base/mutex.h"
@@ -107,6 +108,8 @@ class TableDatabaseImpl final : public TableDatabase {
   ColumnFamilyOptions OptionsFor(const std::string& column_family);
   ExpiredCells& ExpiredCellsOf(const std::string& column_family);
   absl::Status DropLeftovers(Catalog::Contents* contents);
+  // As the store takes them at this moment.
+  absl::StatusOr<FilterTexts> FilterTextsNow(const FamilySchema& schema);
   // What the schema says of the column family, if it is not so: each change is one of the manifest.
   absl::Status ApplySchema(ColumnFamily* column_family, const FamilySchema& schema);
   absl::Status AdoptTable(const std::string& name, StoredTable stored)
@@ -118,8 +121,11 @@ class TableDatabaseImpl final : public TableDatabase {
   // The same, of a table that has all its column families.
   absl::StatusOr<Entry*> FindUsableEntry(std::string_view name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  // All of them or none.
   absl::Status CreateColumnFamilies(const std::vector<std::string>& names,
                                     const std::vector<FamilySchema>& schemas);
+  // After a change that failed: of these the first `num_created` were created for it.
+  void UndoCreation(const std::vector<std::string>& names, size_t num_created);
   // Of families that the catalog knows no more. Errors leave the rest to the next opening.
   absl::Status DropColumnFamilies(const std::vector<std::string>& names);
   const FamilyState* AddFamilyState(const std::string& table, const StoredFamily& family,
@@ -128,10 +134,12 @@ class TableDatabaseImpl final : public TableDatabase {
   // Before the rules of families become stricter. All latches are held.
   absl::Status CleanByOldRules(const Entry& entry, const TableSchema& schema)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  // All of the change or, with an error, nothing. All latches are held.
   absl::Status ChangeFamilies(Entry* entry, StoredTable altered,
                               const std::vector<std::string>& added,
                               const std::vector<std::string>& removed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  absl::Status ApplySchemas(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
   // From now on the family may have such cells; recorded before the first is written.
   enum class Flag : uint8_t { kRowMarkers, kCellTtls };
   absl::Status SetFlag(const TableState& table, std::string_view family, Flag flag)
@@ -139,7 +147,18 @@ class TableDatabaseImpl final : public TableDatabase {
 
   // --- table_writes.cc ---
   absl::Status CheckChanges(const std::vector<TableChange>& changes);
-  absl::Status PrepareFlags(const std::vector<TableChange>& changes);
+  // A flag that a change needs and its family lacks. With the latches of all rows held.
+  struct MissingFlag {
+    const TableState* table;
+    const FamilyState* family;
+    Flag flag;
+  };
+  absl::StatusOr<std::optional<MissingFlag>> FindMissingFlag(
+      const std::vector<TableChange>& changes);
+  // What `call` returns, with these latches held and all flags set that the changes need.
+  template <typename Call>
+  auto WithLatches(const std::vector<uint16_t>& wanted, const std::vector<TableChange>& changes,
+                   const Call& call) -> decltype(call());
   // With the latches of all rows held.
   absl::Status WriteLatched(const WriteOptions& options, const std::vector<TableChange>& changes);
   // The newest version of a column, and whether there is one.

@@ -14,6 +14,7 @@
 #include "engine/table/cell_key.h"
 #include "engine/table/cell_value.h"
 #include "engine/table/table_database.h"
+#include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
 #include "winnow/file_system.h"
 #include "winnow/ingest.h"
@@ -161,6 +162,13 @@ absl::StatusOr<std::unique_ptr<TableWriter>> TableDatabaseImpl::NewTableWriter(
     if (auto checked = CheckTable(table, this); !checked.ok()) return checked.status();
     FileSystem* const file_system = FileSystemOf(options_);
     WINNOW_RETURN_IF_ERROR(file_system->CreateDirectories(directory));
+    // Which an ingestion would refuse to move them out of, once all cells have been added.
+    WINNOW_ASSIGN_OR_RETURN(const bool is_of_database,
+                            file_system->Exists(CurrentFileName(directory)));
+    if (is_of_database) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(directory, " is the directory of a database, not one for its new tables"));
+    }
     // Before the first cell, each of which has it in its value.
     WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
     return std::unique_ptr<TableWriter>(

@@ -10,7 +10,8 @@ namespace winnow {
 
 namespace {
 
-// Deletes of one batch: what a row has of garbage takes no more memory than that.
+// Deletes of one batch: of the garbage that a row has, what is hidden takes no more memory than
+// that, however many keys it is.
 constexpr uint32_t kGarbageAtOnce = 10'000;
 
 CellQuery Everything() {
@@ -29,12 +30,14 @@ absl::StatusOr<const TableState*> TableDatabaseImpl::FindState(std::string_view 
 }
 
 absl::Status TableDatabaseImpl::Flush(std::string_view table) {
-  // The families as they are at this moment: one that is dropped meanwhile makes the call fail.
-  WINNOW_ASSIGN_OR_RETURN(const TableState* const state, FindState(table));
-  for (const FamilyState* const family : state->families()) {
-    WINNOW_RETURN_IF_ERROR(db_->Flush(family->column_family));
-  }
-  return absl::OkStatus();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    // The families as they are at this moment: one that is dropped meanwhile makes the call fail.
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const state, FindState(table));
+    for (const FamilyState* const family : state->families()) {
+      WINNOW_RETURN_IF_ERROR(db_->Flush(family->column_family));
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status TableDatabaseImpl::MajorCompact(std::string_view table) {
@@ -72,7 +75,7 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
     AppendUnescaped(dirty_row, &row);
     status = is_latched ? CleanLatchedRow(family, row) : CleanRow(table, family, row);
   };
-  const auto note = [&](std::string_view key, CellKind) {
+  const auto note = [&](std::string_view key, FamilyCursor::Garbage) {
     ParsedCellKey parsed;
     if (!ParseCellKey(key, &parsed) || parsed.row == dirty_row) return;
     clean();
@@ -93,7 +96,9 @@ absl::Status TableDatabaseImpl::CleanRow(const TableState& table, const FamilySt
   return table.is_dropped() ? absl::OkStatus() : CleanLatchedRow(family, row);
 }
 
-// Markers go last: until all that they hide is gone, they hide it.
+// Readers come, and the process may end, between two batches: what hides others goes when they are
+// gone, at the end of its column, and the markers of the row at the end of the row. That is what
+// stays in memory till then: the markers, and the versions of a column whose own time is up.
 absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::string_view row) {
   CellMoment moment;
   moment.db = db_.get();
@@ -105,26 +110,39 @@ absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::
   // From the row's markers to the end of its cells.
   const std::string lower = escaped + std::string(2, '\0');
   WriteBatch batch;
-  std::vector<std::string> markers;
   absl::Status status;
-  const auto collect = [&](std::string_view key, CellKind kind) {
-    if (kind == CellKind::kMarker) {
-      markers.emplace_back(key);
-      return;
-    }
-    // The row may have any number of keys: bounding the deletions bounds the batch.
+  // A sink cannot end the walk: after an error it does nothing more.
+  const auto drop = [&](std::string_view key) {
+    if (!status.ok()) return;
     batch.Delete(family.column_family, key);
-    if (batch.num_updates() < kGarbageAtOnce || !status.ok()) return;
+    if (batch.num_updates() < kGarbageAtOnce) return;
     status = store().WriteAsOwner(WriteOptions(), batch);
     batch.Clear();
+  };
+  std::vector<std::string> markers_of_row;
+  std::vector<std::string> hiding_in_column;
+  std::string column;  // its prefix, or that of the row's markers
+  const auto end_column = [&] {
+    for (const std::string& key : hiding_in_column) drop(key);
+    hiding_in_column.clear();
+  };
+  const auto collect = [&](std::string_view key, FamilyCursor::Garbage garbage) {
+    const std::string_view prefix = key.substr(0, key.size() - kCellNumberBytes);
+    if (prefix != column) {
+      end_column();
+      column.assign(prefix);
+    }
+    if (garbage == FamilyCursor::Garbage::kHidden) return drop(key);
+    (prefix == lower ? markers_of_row : hiding_in_column).emplace_back(key);
   };
   FamilyCursor cursor(moment.NewIterator(family, lower, EndOfPrefix(lower)), family.rules->Load(),
                       moment.now_ms, Everything(), collect);
   for (cursor.SeekRow(escaped); cursor.Valid() && status.ok(); cursor.Next()) {
   }
-  WINNOW_RETURN_IF_ERROR(status);
   WINNOW_RETURN_IF_ERROR(cursor.status());
-  for (const std::string& marker : markers) batch.Delete(family.column_family, marker);
+  end_column();
+  for (const std::string& marker : markers_of_row) drop(marker);
+  WINNOW_RETURN_IF_ERROR(status);
   return store().WriteAsOwner(WriteOptions(), batch);
 }
 

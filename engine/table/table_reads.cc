@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "engine/table/row_filter.h"
 #include "engine/table/row_result.h"
@@ -75,7 +76,7 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
   RowResultBuilder builder(result);
   std::optional<RowFilter> filter;
   if (options.filter.is_set()) {
-    filter.emplace(options.filter, options.max_versions, /*is_reverse=*/false);
+    filter.emplace(options, /*is_reverse=*/false);
     // A PageFilter(0) is done before it begins.
     if (filter->IsDone() || !filter->BeginRow(row)) return absl::OkStatus();
   }
@@ -116,20 +117,23 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadOneCell(const TableReadOptions& opti
   WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
   uint64_t timestamp = 0;
   CellValue cell;
-  // In buffers of the thread, into which `cell` points until the thread looks up another.
+  // Of the thread; `cell` points into them until the thread looks up another.
+  PointBuffers& buffers = PerThread<PointBuffers>::Get();
   WINNOW_ASSIGN_OR_RETURN(const PointAnswer answer,
-                          FindNewestCell(store(), moment, *family, row, *column.qualifier,
-                                         &PerThread<PointBuffers>::Get(), &timestamp, &cell));
-  if (answer != PointAnswer::kFound) return answer == PointAnswer::kAbsent;
-  RowResultBuilder builder(result);
-  builder.AddCell(family->name, *column.qualifier, timestamp, cell.value);
-  builder.SetRow(row);
-  return true;
+                          FindNewestCell(store(), moment, *family, row, *column.qualifier, &buffers,
+                                         &timestamp, &cell));
+  if (answer == PointAnswer::kFound) {
+    RowResultBuilder builder(result);
+    builder.AddCell(family->name, *column.qualifier, timestamp, cell.value);
+    builder.SetRow(row);
+  }
+  FreeIfLarge(&buffers.first.value);
+  return answer != PointAnswer::kUnknown;
 }
 
 absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* table,
                                     std::string_view row, RowResult* result) {
-  return CatchOutOfMemory([&]() -> absl::Status {
+  absl::Status status = CatchOutOfMemory([&]() -> absl::Status {
     result->Clear();
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
@@ -145,14 +149,16 @@ absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* tabl
     if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
     return ReadRow(options, plan, moment, row, result);
   });
+  // Without memory reading ends in the middle of the row.
+  if (!status.ok()) result->Clear();
+  return status;
 }
 
 absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table* table,
                                          std::span<const std::string_view> rows,
                                          std::vector<RowResult>* results) {
-  return CatchOutOfMemory([&]() -> absl::Status {
+  absl::Status status = CatchOutOfMemory([&]() -> absl::Status {
     results->resize(rows.size());
-    // All rows or none: what is left of an earlier call is gone, too, when this one fails.
     for (RowResult& result : *results) result.Clear();
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     for (const std::string_view row : rows) WINNOW_RETURN_IF_ERROR(CheckRow(row));
@@ -161,13 +167,15 @@ absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table*
     // Rows are read one after the other, and all as of one moment.
     WINNOW_RETURN_IF_ERROR(moment.Fix());
     for (size_t i = 0; i < rows.size(); i++) {
-      absl::Status read = ReadRow(options, plan, moment, rows[i], &(*results)[i]);
-      if (read.ok()) continue;
-      for (RowResult& result : *results) result.Clear();
-      return read;
+      WINNOW_RETURN_IF_ERROR(ReadRow(options, plan, moment, rows[i], &(*results)[i]));
     }
     return absl::OkStatus();
   });
+  // All rows or none: what is left of an earlier call is gone, too, when this one fails.
+  if (!status.ok()) {
+    for (RowResult& result : *results) result.Clear();
+  }
+  return status;
 }
 
 absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* table,
@@ -182,10 +190,12 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
     if (IsOfAllTimes(options)) [[likely]] {
       uint64_t timestamp = 0;
       CellValue cell;
+      PointBuffers& buffers = PerThread<PointBuffers>::Get();
       WINNOW_ASSIGN_OR_RETURN(const PointAnswer answer,
                               FindNewestCell(store(), moment, *family_state, row, qualifier,
-                                             &PerThread<PointBuffers>::Get(), &timestamp, &cell));
+                                             &buffers, &timestamp, &cell));
       if (answer == PointAnswer::kFound) value->assign(cell.value);
+      FreeIfLarge(&buffers.first.value);
       if (answer != PointAnswer::kUnknown) {
         // Without a message a status takes no memory, and to find nothing is common.
         return answer == PointAnswer::kFound ? absl::OkStatus() : absl::NotFoundError("");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 
@@ -113,7 +114,12 @@ bool TableScanner::FindRowBackward() {
   bool is_found = false;
   std::string row;
   for (const Family& family : families_) {
-    if (!family.cursor->FindRowBefore(before_, &row)) continue;
+    if (!family.cursor->FindRowBefore(before_, &row)) {
+      // Noted before the cursor seeks again, which would forget it: the family may have the row.
+      status_ = family.cursor->status();
+      if (!status_.ok()) return false;
+      continue;
+    }
     if (!is_found || row > row_) row_ = row;
     is_found = true;
   }
@@ -215,6 +221,15 @@ bool TableScanner::NextOfOneFamily(RowResult* row) {
 }
 
 bool TableScanner::Next(RowResult* row) {
+  bool is_found = false;
+  if (UnlessOutOfMemory([&] { is_found = FindNext(row); })) return is_found;
+  // The scan ends here: cells of the row that were read are not read again.
+  status_ = OutOfMemory();
+  row->Clear();
+  return false;
+}
+
+bool TableScanner::FindNext(RowResult* row) {
   const bool is_plain = families_.size() == 1 && !filter_ && !is_reverse_ && max_cells_ == 0;
   if (is_plain && status_.ok()) return NextOfOneFamily(row);
   while (status_.ok() && !is_at_end_) {

@@ -38,10 +38,11 @@ class TableScanner final : public RowScanner {
 
   explicit TableScanner(const ScanOptions& options)
       : is_reverse_(options.reverse), max_rows_(options.max_rows), max_cells_(options.max_cells) {
-    if (!options.filter.is_set()) return;
-    filter_.emplace(options.filter, options.max_versions, is_reverse_);
+    if (options.filter.is_set()) filter_.emplace(options, is_reverse_);
   }
 
+  // What Next gives. May throw std::bad_alloc.
+  bool FindNext(RowResult* row);
   // To the next row; false: there is none, or status_ says why.
   bool FindRow();
   bool FindRowForward();

@@ -2,6 +2,8 @@
 // created before it and dropped after it, under intents by which the next opening finishes what a
 // crash has left.
 #include <algorithm>
+#include <cstddef>
+#include <list>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -54,9 +56,11 @@ absl::StatusOr<TableDatabaseImpl::Entry*> TableDatabaseImpl::FindUsableEntry(
 }
 
 absl::StatusOr<Table*> TableDatabaseImpl::FindTable(std::string_view name) {
-  const MutexLock lock(&schema_mutex_);
-  WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
-  return entry->state.get();
+  return CatchOutOfMemory([&]() -> absl::StatusOr<Table*> {
+    const MutexLock lock(&schema_mutex_);
+    WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
+    return entry->state.get();
+  });
 }
 
 std::vector<std::string> TableDatabaseImpl::ListTables() {
@@ -67,14 +71,16 @@ std::vector<std::string> TableDatabaseImpl::ListTables() {
 }
 
 absl::StatusOr<TableSchema> TableDatabaseImpl::DescribeTable(std::string_view name) {
-  const MutexLock lock(&schema_mutex_);
-  WINNOW_ASSIGN_OR_RETURN(const Entry* const entry, FindEntry(name));
-  TableSchema schema;
-  schema.name = name;
-  for (const StoredFamily& family : entry->stored.families) {
-    schema.families.push_back(family.schema);
-  }
-  return schema;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<TableSchema> {
+    const MutexLock lock(&schema_mutex_);
+    WINNOW_ASSIGN_OR_RETURN(const Entry* const entry, FindEntry(name));
+    TableSchema schema;
+    schema.name = name;
+    for (const StoredFamily& family : entry->stored.families) {
+      schema.families.push_back(family.schema);
+    }
+    return schema;
+  });
 }
 
 const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
@@ -82,7 +88,7 @@ const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
                                                      ColumnFamily* column_family) {
   // Rules and flags before the clock: with the clock the filter begins to drop cells by them.
   ExpiredCells& cells = ExpiredCellsOf(ColumnFamilyName(table, family.schema.name));
-  cells.rules().Store(RulesOf(family));
+  cells.rules().Store(LiveRules::Prepare(RulesOf(family)));
   cells.rules().StoreFlags(family.has_row_markers, family.has_cell_ttls);
   cells.SetClock(clock_.get());
   store().ReserveForOwner(column_family);
@@ -99,18 +105,30 @@ absl::Status TableDatabaseImpl::CreateColumnFamilies(const std::vector<std::stri
     return absl::AlreadyExistsError(absl::StrCat("there is a column family '", name, "'"));
   }
   WINNOW_RETURN_IF_ERROR(catalog_->AddIntents(names));
-  for (size_t i = 0; i < names.size(); i++) {
-    ColumnFamilyOptions options = OptionsFor(names[i]);
-    const FilterTexts texts = FilterTextsOf(schemas[i]);
-    options.filter = texts.filter;
-    options.filter_key = texts.filter_key;
-    const auto created = db_->CreateColumnFamily(options, names[i]);
-    if (created.ok()) continue;
-    // What cannot be dropped keeps its intent, and goes when the database is opened next.
-    DropColumnFamilies(names).IgnoreError();
-    return created.status();
-  }
-  return absl::OkStatus();
+  size_t num_created = 0;
+  const absl::Status status = CatchOutOfMemory([&]() -> absl::Status {
+    for (; num_created < names.size(); num_created++) {
+      ColumnFamilyOptions options = OptionsFor(names[num_created]);
+      WINNOW_ASSIGN_OR_RETURN(const FilterTexts texts, FilterTextsNow(schemas[num_created]));
+      options.filter = texts.filter;
+      options.filter_key = texts.filter_key;
+      const auto created = db_->CreateColumnFamily(options, names[num_created]);
+      if (!created.ok()) return created.status();
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) UndoCreation(names, num_created);
+  return status;
+}
+
+// Of the other names a column family may be somebody else's: their intents go, or the next opening
+// would drop it. What cannot be dropped here keeps its intent, and goes then.
+void TableDatabaseImpl::UndoCreation(const std::vector<std::string>& names, size_t num_created) {
+  const auto end = names.begin() + static_cast<std::ptrdiff_t>(num_created);
+  UnlessOutOfMemory([&] {
+    if (end != names.end()) catalog_->RemoveIntents({end, names.end()}).IgnoreError();
+    if (num_created > 0) DropColumnFamilies({names.begin(), end}).IgnoreError();
+  });
 }
 
 // One that is not there was never created, or was dropped before a crash. Intents go last,
@@ -138,17 +156,27 @@ absl::StatusOr<Table*> TableDatabaseImpl::CreateTable(const TableSchema& wanted)
       names.push_back(ColumnFamilyName(schema.name, family.name));
     }
     WINNOW_RETURN_IF_ERROR(CreateColumnFamilies(names, schema.families));
-    // From here on the table exists; a crash before leaves intents alone.
-    WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(schema.name, stored, names, {}));
-    WINNOW_RETURN_IF_ERROR(AdoptTable(schema.name, std::move(stored)));
-    return tables_[schema.name].state.get();
+    // In memory first, where nobody sees it while the mutex is held. From SaveTable on the table
+    // exists, and nothing is left to fail; a crash before leaves intents alone.
+    const absl::Status saved =
+        CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_) -> absl::Status {
+          WINNOW_RETURN_IF_ERROR(AdoptTable(schema.name, stored));
+          return catalog_->SaveTable(schema.name, stored, names, {});
+        });
+    const auto created = tables_.find(schema.name);
+    if (saved.ok()) return created->second.state.get();
+    if (created != tables_.end()) tables_.erase(created);
+    // Whether the log has the table is not known after an error: intents take its place first.
+    if (catalog_->RemoveTable(schema.name, names).ok()) UndoCreation(names, names.size());
+    return saved;
   });
 }
 
 // In three parts: new column families are created under intents, beside writers; with all rows
 // latched the schema is saved, by one batch that takes these intents away and adds those of removed
-// families, and what is in memory follows; then removed column families are dropped. A crash leaves
-// the old schema or the new one, and by the intents the next opening drops what belongs to neither.
+// families, and what is in memory follows; then the store is told of filters that have changed, and
+// removed column families are dropped. A crash leaves the old schema or the new one, and by the
+// intents the next opening drops what belongs to neither.
 absl::Status TableDatabaseImpl::AlterTable(const TableSchema& wanted) {
   return CatchOutOfMemory([&]() -> absl::Status {
     TableSchema schema = wanted;
@@ -171,17 +199,28 @@ absl::Status TableDatabaseImpl::AlterTable(const TableSchema& wanted) {
       if (!stays) removed.push_back(ColumnFamilyName(schema.name, family.schema.name));
     }
     if (!added.empty()) WINNOW_RETURN_IF_ERROR(CreateColumnFamilies(added, added_schemas));
-    {
-      // Nobody writes by some of the old rules and some of the new.
-      // The stamp is taken under the latches, so that nothing that was written by the old rules is
-      // newer.
-      const RowLatchGuard everyone(latches_);
-      WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
-      WINNOW_RETURN_IF_ERROR(CleanByOldRules(*entry, schema));
-      WINNOW_RETURN_IF_ERROR(
-          ChangeFamilies(entry, Altered(entry->stored, schema, stamp.now_ms), added, removed));
+    const absl::Status changed =
+        CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_) -> absl::Status {
+          // Nobody writes by some of the old rules and some of the new.
+          // The stamp is taken under the latches, so that nothing that was written by the old rules
+          // is newer.
+          const RowLatchGuard everyone(latches_);
+          WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
+          WINNOW_RETURN_IF_ERROR(CleanByOldRules(*entry, schema));
+          return ChangeFamilies(entry, Altered(entry->stored, schema, stamp.now_ms), added,
+                                removed);
+        });
+    if (!changed.ok()) {
+      // As in CreateTable.
+      if (!added.empty() && catalog_->SaveTable(schema.name, entry->stored, removed, added).ok()) {
+        UndoCreation(added, added.size());
+      }
+      return changed;
     }
-    return removed.empty() ? absl::OkStatus() : DropColumnFamilies(removed);
+    // Errors of what follows come last: the table is what it was to be.
+    const absl::Status applied = ApplySchemas(*entry);
+    const absl::Status dropped = removed.empty() ? absl::OkStatus() : DropColumnFamilies(removed);
+    return applied.ok() ? dropped : applied;
   });
 }
 
@@ -198,30 +237,47 @@ absl::Status TableDatabaseImpl::CleanByOldRules(const Entry& entry, const TableS
   return absl::OkStatus();
 }
 
+// Whatever may fail, or takes memory, comes before the schema is saved: what is in memory then
+// follows it in any case.
 absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered,
                                                const std::vector<std::string>& added,
                                                const std::vector<std::string>& removed) {
   const std::string& table = entry->state->name();
-  WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(table, altered, added, removed));
   // A family that stays keeps its FamilyState: a TableWriter takes a new one for a new family.
-  auto list = std::make_unique<FamilyList>();
+  std::list<FamilyList> lists(1);
+  FamilyList& list = lists.front();
+  std::vector<std::pair<LiveRules*, LiveRules::Prepared>> new_rules;
   for (const StoredFamily& family : altered.families) {
     const std::string name = ColumnFamilyName(table, family.schema.name);
     if (const auto old = entry->state->Find(family.schema.name); old.ok()) {
-      list->push_back(*old);
-      (*old)->rules->Store(RulesOf(family));
-      WINNOW_RETURN_IF_ERROR(ApplySchema((*old)->column_family, family.schema));
+      list.push_back(*old);
+      new_rules.emplace_back((*old)->rules, LiveRules::Prepare(RulesOf(family)));
       continue;
     }
     WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const column_family, db_->FindColumnFamily(name));
-    list->push_back(AddFamilyState(table, family, column_family));
+    list.push_back(AddFamilyState(table, family, column_family));
   }
+  WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(table, altered, added, removed));
+  for (auto& [live, rules] : new_rules) live->Store(std::move(rules));
   entry->stored = std::move(altered);
-  // Lists are kept until the database is closed, for readers without locks; so none is made without
+  // Lists are kept until the database is closed, for readers without locks; so none is kept without
   // need.
-  if (*list != entry->state->families()) entry->state->SetFamilies(std::move(list));
+  if (list != entry->state->families()) entry->state->SetFamilies(std::move(lists));
   entry->state->SetWhole();
   return absl::OkStatus();
+}
+
+// The first error. What is not in force then is so after the next alteration, or the next opening.
+absl::Status TableDatabaseImpl::ApplySchemas(const Entry& entry) {
+  absl::Status first;
+  for (const StoredFamily& stored : entry.stored.families) {
+    first.Update(CatchOutOfMemory([&]() -> absl::Status {
+      WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family,
+                              entry.state->Find(stored.schema.name));
+      return ApplySchema(family->column_family, stored.schema);
+    }));
+  }
+  return first;
 }
 
 absl::Status TableDatabaseImpl::DropTable(std::string_view name) {

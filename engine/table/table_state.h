@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,10 +58,11 @@ class TableState final : public Table {
     missing_ = std::move(family);
     condition_.store(kIncomplete, std::memory_order_release);
   }
-  // All by one thread at a time, while all row latches are held.
-  void SetFamilies(std::unique_ptr<const FamilyList> families) {
-    lists_.push_back(std::move(families));
-    families_.store(lists_.back().get(), std::memory_order_release);
+  // All by one thread at a time, while all row latches are held. `list` has one element, made ahead
+  // so that this takes no memory.
+  void SetFamilies(std::list<FamilyList> list) {
+    families_.store(&list.front(), std::memory_order_release);
+    lists_.splice(lists_.end(), list);
   }
   void SetWhole() { condition_.store(kWhole, std::memory_order_release); }
   void Drop() { condition_.store(kDropped, std::memory_order_release); }
@@ -72,7 +73,7 @@ class TableState final : public Table {
 
   const TableDatabase* const owner_;
   const std::string name_;
-  std::vector<std::unique_ptr<const FamilyList>> lists_;
+  std::list<FamilyList> lists_;
   std::atomic<const FamilyList*> families_{nullptr};
   std::string missing_;  // of the families, the first that was when the database was opened
   std::atomic<uint8_t> condition_{kWhole};

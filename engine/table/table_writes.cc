@@ -1,10 +1,11 @@
 // Mutations. Each holds the latches of its rows from before it takes its write numbers until its
 // batch is written.
 //
-// In each the order is: what can be checked without latches; flags of families, whose SetFlag takes
-// all latches; the latches of the rows; the tables once more, which may have changed; the clock;
-// what has to be read; one batch to the store.
+// In each the order is: what can be checked without latches; the latches of the rows; the tables
+// once more, which may have changed; flags of families, for which the latches are given back, since
+// SetFlag takes all of them; the clock; what has to be read; one batch to the store.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/base/large_buffer.h"
@@ -89,10 +90,8 @@ absl::Status TableDatabaseImpl::CheckChanges(const std::vector<TableChange>& cha
   return absl::OkStatus();
 }
 
-// Each family's flags are set once in its life; nothing is done here after that.
-// Called without latches: SetFlag takes the mutex of schemas, which comes before them in the lock
-// order, and then all of them.
-absl::Status TableDatabaseImpl::PrepareFlags(const std::vector<TableChange>& changes) {
+absl::StatusOr<std::optional<TableDatabaseImpl::MissingFlag>> TableDatabaseImpl::FindMissingFlag(
+    const std::vector<TableChange>& changes) {
   for (const TableChange& change : changes) {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
     const bool marks_row =
@@ -101,14 +100,36 @@ absl::Status TableDatabaseImpl::PrepareFlags(const std::vector<TableChange>& cha
     for (const FamilyState* const family : table->families()) {
       if (change.type != TableChangeType::kDeleteRow && family->name != change.family) continue;
       if (marks_row && !family->rules->has_row_markers()) {
-        WINNOW_RETURN_IF_ERROR(SetFlag(*table, family->name, Flag::kRowMarkers));
+        return MissingFlag{table, family, Flag::kRowMarkers};
       }
       if (change.ttl_ms != 0 && !family->rules->has_cell_ttls()) {
-        WINNOW_RETURN_IF_ERROR(SetFlag(*table, family->name, Flag::kCellTtls));
+        return MissingFlag{table, family, Flag::kCellTtls};
       }
     }
   }
-  return absl::OkStatus();
+  return std::nullopt;
+}
+
+// Each family's flags are set once in its life: after that the first turn is the last. A family
+// that comes into the table, perhaps under the name of another, comes without flags, and may do so
+// whenever nobody holds a latch.
+template <typename Call>
+auto TableDatabaseImpl::WithLatches(const std::vector<uint16_t>& wanted,
+                                    const std::vector<TableChange>& changes, const Call& call)
+    -> decltype(call()) {
+  while (true) {
+    std::optional<MissingFlag> missing;
+    {
+      const RowLatchGuard latches(latches_, wanted);
+      WINNOW_ASSIGN_OR_RETURN(missing, FindMissingFlag(changes));
+      if (!missing) return call();
+    }
+    // Without latches: SetFlag takes the mutex of schemas, which comes before them in the lock
+    // order.
+    const absl::Status set = SetFlag(*missing->table, missing->family->name, missing->flag);
+    // NotFound: the family has left the table meanwhile.
+    if (!set.ok() && !absl::IsNotFound(set)) return set;
+  }
 }
 
 absl::Status TableDatabaseImpl::Write(const WriteOptions& options, const TableBatch& batch) {
@@ -116,9 +137,7 @@ absl::Status TableDatabaseImpl::Write(const WriteOptions& options, const TableBa
     const std::vector<TableChange>& changes = TableBatchAccess::changes(batch);
     if (changes.empty()) return absl::OkStatus();
     WINNOW_RETURN_IF_ERROR(CheckChanges(changes));
-    WINNOW_RETURN_IF_ERROR(PrepareFlags(changes));
-    const RowLatchGuard latches(latches_, LatchesOf(changes));
-    return WriteLatched(options, changes);
+    return WithLatches(LatchesOf(changes), changes, [&] { return WriteLatched(options, changes); });
   });
 }
 
@@ -272,22 +291,22 @@ absl::StatusOr<bool> TableDatabaseImpl::WriteIf(const WriteOptions& options, Tab
   const std::vector<TableChange>& changes = TableBatchAccess::changes(batch);
   WINNOW_RETURN_IF_ERROR(CheckChanges(changes));
   WINNOW_RETURN_IF_ERROR(CheckRow(row));
-  WINNOW_RETURN_IF_ERROR(PrepareFlags(changes));
   std::vector<uint16_t> wanted = LatchesOf(changes);
   // With those of the batch and not after them: guards that take all of theirs in one ascending
   // pass do not wait for each other in a circle.
   wanted.push_back(RowLatches::LatchOf(row));
-  const RowLatchGuard latches(latches_, std::move(wanted));
-  WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
-  CellMoment moment;
-  moment.db = db_.get();
-  moment.is_latched = true;
-  moment.now_ms = clock_->Now();
-  WINNOW_ASSIGN_OR_RETURN(const bool holds, condition(*state, moment));
-  if (!holds) return false;
-  // With an empty batch the call only asks.
-  if (!changes.empty()) WINNOW_RETURN_IF_ERROR(WriteLatched(options, changes));
-  return true;
+  return WithLatches(wanted, changes, [&]() -> absl::StatusOr<bool> {
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
+    CellMoment moment;
+    moment.db = db_.get();
+    moment.is_latched = true;
+    moment.now_ms = clock_->Now();
+    WINNOW_ASSIGN_OR_RETURN(const bool holds, condition(*state, moment));
+    if (!holds) return false;
+    // With an empty batch the call only asks.
+    if (!changes.empty()) WINNOW_RETURN_IF_ERROR(WriteLatched(options, changes));
+    return true;
+  });
 }
 
 absl::StatusOr<bool> TableDatabaseImpl::CheckAndMutate(const WriteOptions& options, Table* table,

@@ -26,7 +26,7 @@ uint64_t WriteClock::Now() {
   return std::max(latest, now);
 }
 
-uint64_t WriteClock::DurableNow() const {
+uint64_t WriteClock::SavedNow() const {
   return std::min(latest_ms_.load(std::memory_order_relaxed),
                   saved_ms_.load(std::memory_order_acquire));
 }

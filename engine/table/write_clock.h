@@ -39,9 +39,11 @@ class WriteClock {
   absl::StatusOr<Stamp> Take(uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
   // For readers: not before any time that was handed out.
   uint64_t Now();
-  // A time that has been reached, and that after a crash will not be in the future again, whatever
-  // the clock does then: what has expired by it may be forgotten.
-  uint64_t DurableNow() const;
+  // A time that has been reached, and that will not be in the future again after the process has
+  // ended, whatever the clock does then: what has expired by it may be forgotten. A crash of the
+  // machine may lose the end of the log: if the clock is behind as well when it comes up, a cell is
+  // gone early that had expired once.
+  uint64_t SavedNow() const;
   // So that the next opening goes on without a gap.
   absl::Status SaveExactly() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -13,6 +13,7 @@
 #include "engine/base/status.h"
 #include "filter/base/out_of_memory.h"
 #include "winnow/clock.h"
+#include "winnow/options.h"
 
 namespace winnow {
 
@@ -54,11 +55,17 @@ absl::Status TraceRecorder::Start(const TraceOptions& options, FileSystem* file_
   header.start_micros = SystemClock()->NowMicros();
   header.one_in = options.one_in;
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
-  WINNOW_RETURN_IF_ERROR(file->Append(header.Encode()));
+  if (absl::Status appended = file->Append(header.Encode()); !appended.ok()) {
+    // Or the next try would find it.
+    file.reset();
+    (void)file_system->Remove(path);
+    return appended;
+  }
   // Nothing has changed up to here: a start that fails leaves the recorder off.
   options_ = options;
   began_ = SteadyNow();
   last_micros_ = 0;
+  micros_written_ = 0;
   payload_.clear();
   in_payload_ = 0;
   error_ = absl::OkStatus();
@@ -91,7 +98,14 @@ void TraceRecorder::WriteFrame() {
   const bool had_memory = UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (error_.ok()) error_ = file_->Append(TraceFrame(payload_, file_->size()));
   });
-  (had_memory && error_.ok() ? info_.calls_recorded : info_.calls_not_recorded) += in_payload_;
+  const bool is_written = had_memory && error_.ok();
+  (is_written ? info_.calls_recorded : info_.calls_not_recorded) += in_payload_;
+  // The next record's time is told from the last one that readers find.
+  if (is_written) {
+    micros_written_ = last_micros_;
+  } else {
+    last_micros_ = micros_written_;
+  }
   payload_.clear();
   in_payload_ = 0;
 }
@@ -104,7 +118,8 @@ void TraceRecorder::Add(TraceRecord record, std::string_view key) {
   // What the file would have with the frame written now. 64 bytes are more than all other fields of
   // a record take, whose varints have 10 at most.
   const uint64_t needed = payload_.size() + key.size() + 64 + kTraceFrameHeaderBytes;
-  if (!error_.ok() || file_->size() + needed > options_.max_bytes) {
+  // A key that no database takes may still be sought, however long it is.
+  if (!error_.ok() || key.size() > kMaxKeyBytes || file_->size() + needed > options_.max_bytes) {
     info_.calls_not_recorded++;
     return;
   }

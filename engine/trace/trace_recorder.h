@@ -39,7 +39,8 @@ class TraceRecorder {
   TraceOptions options_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<WritableFile> file_ ABSL_GUARDED_BY(mutex_);  // null: nothing is recorded
   SteadyTime began_ ABSL_GUARDED_BY(mutex_);
-  uint64_t last_micros_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t last_micros_ ABSL_GUARDED_BY(mutex_) = 0;     // of the last record
+  uint64_t micros_written_ ABSL_GUARDED_BY(mutex_) = 0;  // of the last one that is in the file
   std::string payload_ ABSL_GUARDED_BY(mutex_);
   uint64_t in_payload_ ABSL_GUARDED_BY(mutex_) = 0;  // calls
   absl::Status error_ ABSL_GUARDED_BY(mutex_);

@@ -112,11 +112,11 @@ class OverlayIterator final : public Iterator {
     });
   }
   void Seek(std::string_view key) override {
-    // A copy: the key may be that of this iterator, which moves.
-    Move([this, target = std::string(key)] { SeekForward(target); });
+    // A copy, made where a want of memory is caught: the key may be this iterator's, which moves.
+    Move([this, key] { SeekForward(std::string(key)); });
   }
   void SeekForPrev(std::string_view key) override {
-    Move([this, target = std::string(key)] { SeekBackward(target); });
+    Move([this, key] { SeekBackward(std::string(key)); });
   }
   void Next() override {
     Move([this] {

@@ -18,13 +18,23 @@ std::string Join(std::string_view directory, const std::string& name) {
   return absl::StrCat(ToAbsl(directory), "/", name);
 }
 
-// Digits only, the whole text: signs and spaces are foreign files, which are left alone. Leading
-// zeros are accepted since names are written with them.
-bool ParseNumber(std::string_view text, uint64_t* number) {
-  if (text.empty()) return false;
+// Names are written with so many, and more only where the number needs them.
+constexpr size_t kFewestDigits = 6;
+
+// Digits only, the whole text: signs and spaces are foreign files, which are left alone.
+bool ParseDigits(std::string_view text, uint64_t* number) {
   // Numbers of more than 64 bits are an error here, those over the limit refused below.
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size() && *number < kFileNumberLimit;
+  uint64_t parsed;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  if (parsed >= kFileNumberLimit) return false;
+  *number = parsed;
+  return true;
+}
+
+// With fewer digits it is a user's file: 2024.log, say.
+bool ParseNumber(std::string_view text, uint64_t* number) {
+  return text.size() >= kFewestDigits && ParseDigits(text, number);
 }
 
 bool ParseNumbered(std::string_view name, std::string_view suffix, uint64_t* number) {
@@ -35,7 +45,7 @@ bool ParseNumbered(std::string_view name, std::string_view suffix, uint64_t* num
 bool IsOlderInfoLog(std::string_view name) {
   uint64_t age;
   return name.starts_with(kOldInfoLog) && name.substr(kOldInfoLog.size()).starts_with('.') &&
-         ParseNumber(name.substr(kOldInfoLog.size() + 1), &age) && age >= 2;
+         ParseDigits(name.substr(kOldInfoLog.size() + 1), &age) && age >= 2;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Directories of LevelDB and RocksDB, whose files have the names of Winnow's: CURRENT, MANIFEST-5,
-// 000012.log, 000013.sst.
+// Directories of LevelDB and RocksDB, whose files have the names of Winnow's: CURRENT,
+// MANIFEST-000005, 000012.log, 000013.sst.
 #ifndef WINNOW_ENGINE_VERSION_FOREIGN_DATABASE_H_
 #define WINNOW_ENGINE_VERSION_FOREIGN_DATABASE_H_
 

@@ -176,6 +176,7 @@ class Version {
   // Null: not counted.
   static FilterCounters* CountersOf(const Candidate& candidate, const LookupContext& context);
   static constexpr uint64_t kRefutableSampled = 64;
+  static bool IsSampled(uint64_t number);
   // Of a look-up of what is not there.
   static void CountRefutable(SingleWriterCounter* counter, const Candidate& candidate);
   // Of a file whose filter could not be asked.

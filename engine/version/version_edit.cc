@@ -196,7 +196,7 @@ bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit
     if (number > kMaxSequenceNumber) return false;
     edit->last_sequence = number;
   } else if (tag == kLargestFamilyId) {
-    if (number > UINT32_MAX) return false;
+    if (number >= kFamilyIdLimit) return false;
     edit->largest_family_id = static_cast<uint32_t>(number);
   } else if (tag == kOldestLog) {
     if (number >= kFileNumberLimit) return false;
@@ -205,7 +205,7 @@ bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit
     if (number >= kFileNumberLimit) return false;
     edit->newest_log = number;
   } else {
-    if (number > UINT32_MAX) return false;
+    if (number >= kFamilyIdLimit) return false;
     // kFamily. A family that comes twice has two entries, which are applied one after the other.
     edit->families.emplace_back().family_id = static_cast<uint32_t>(number);
   }

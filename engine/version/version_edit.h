@@ -15,6 +15,9 @@
 
 namespace winnow {
 
+// Ids of column families are below this, so that the next one never begins again at 0.
+inline constexpr uint32_t kFamilyIdLimit = UINT32_MAX;
+
 // Options as they were last in force, by name: the texts of winnow::SetOption.
 using OptionTexts = std::map<std::string, std::string>;
 

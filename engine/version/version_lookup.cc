@@ -107,23 +107,27 @@ inline FilterCounters* Version::CountersOf(const Candidate& candidate,
   return context.filter_counters->At(candidate.level, candidate.file->filter_kind_index());
 }
 
+// Whether the event with this number is one of those that are counted for files. Each 64th would be
+// of one file alone, or of one outcome, where callers ask in a pattern, so that gaps vary:
+// multiples of the golden ratio, whose upper bits are spread evenly.
+inline bool Version::IsSampled(uint64_t number) {
+  return number * 0x9e3779b97f4a7c15 <= UINT64_MAX / kRefutableSampled;
+}
+
 // One in so many is counted for its file, too, and for all: files have no counters of each thread.
 inline void Version::CountRefutable(SingleWriterCounter* counter, const Candidate& candidate) {
   const uint64_t count = counter->value() + 1;
   counter->Increment();
-  if (count % kRefutableSampled == 0) [[unlikely]]
+  if (IsSampled(count)) [[unlikely]]
     candidate.file->NoteRefutable(kRefutableSampled);
 }
 
-// What a filter that is not in memory would have been good for. One counter has both outcomes: each
-// 64th would be of one kind alone where callers ask in a pattern, so that gaps vary (multiples of
-// the golden ratio, whose upper bits are spread evenly).
+// What a filter that is not in memory would have been good for. One counter has both outcomes.
 [[gnu::cold]] void Version::CountUnasked(const Candidate& candidate, const LookupContext& context,
                                          const PointResult& result) {
   const FilterCounters* const counters = CountersOf(candidate, context);
   if (counters == nullptr) return;
-  const uint64_t spread = counters->not_asked.value() * 0x9e3779b97f4a7c15;
-  if (spread > UINT64_MAX / kRefutableSampled) return;
+  if (!IsSampled(counters->not_asked.value())) return;
   if (result.filter_key_present) {
     candidate.file->NoteUnaskedHits(kRefutableSampled);
   } else {

@@ -25,12 +25,6 @@ void AppendFileNames(const FileMetadata& file, std::vector<std::string>* names) 
   if (file.filter_file.number != 0) names->push_back(FilterName(file.filter_file.number));
 }
 
-void AppendAddedFiles(const VersionEdit& edit, std::vector<std::string>* names) {
-  for (const FamilyEdit& change : edit.families) {
-    for (const FamilyEdit::AddedFile& added : change.added) AppendFileNames(added.file, names);
-  }
-}
-
 // Takes no memory: entries of the one that the other lacks move over.
 void UpdateOptions(OptionTexts* options, OptionTexts changed) {
   changed.merge(*options);
@@ -93,7 +87,11 @@ void VersionSet::ApplyScalars(VersionEdit edit) {
     }
     FamilyRecord& family = families_[change.family_id];
     family.id = change.family_id;
-    if (change.name) family.name = *std::move(change.name);
+    if (change.name) {
+      family.name = *std::move(change.name);
+      // Whatever the recorded one says: an id that was given out again would overwrite the family.
+      largest_family_id_ = std::max(largest_family_id_.load(), change.family_id);
+    }
     if (change.comparator) family.comparator_name = *std::move(change.comparator);
     if (change.merge_operator) family.merge_operator_name = *std::move(change.merge_operator);
     if (change.filter) family.filter = *std::move(change.filter);
@@ -236,8 +234,9 @@ VersionEdit VersionSet::Snapshot() const {
   return edit;
 }
 
-absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t number) {
-  const std::string path = ManifestFileName(store_.directory, number);
+absl::StatusOr<std::unique_ptr<LogWriter>> VersionSet::CreateManifest(const std::string& path,
+                                                                      const std::string& snapshot,
+                                                                      uint64_t number) const {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer,
                           LogWriter::Create(*store_.file_system, path, {number, hash_seed_},
                                             WritableFileOptions::Mode::kBuffered));
@@ -246,12 +245,24 @@ absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t 
   WINNOW_RETURN_IF_ERROR(writer->Sync());
   // The manifest's name must be durable before CURRENT names it.
   WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
+  return writer;
+}
+
+absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t number) {
+  const std::string path = ManifestFileName(store_.directory, number);
+  auto writer = CatchOutOfMemory([&] { return CreateManifest(path, snapshot, number); });
+  if (!writer.ok()) {
+    // Each try has a number of its own: on a full disk what they leave would take all space that
+    // comes free. Once CURRENT is being written it may name the file.
+    store_.file_system->Remove(path).IgnoreError();
+    return writer.status();
+  }
   WINNOW_RETURN_IF_ERROR(WriteCurrentFile(*store_.file_system, store_.directory, number));
   // From here on the new one is in force, whatever happens to what is left to do.
   const uint64_t previous = manifest_number_.exchange(number, std::memory_order_relaxed);
   // CURRENT is durable and names the new one: how the old one closes matters no more.
   if (manifest_ != nullptr) manifest_->Close().IgnoreError();
-  manifest_ = std::move(writer);
+  manifest_ = *std::move(writer);
   // What the next replacement is measured by: edits may take as much again, and the slack.
   manifest_snapshot_bytes_ = manifest_->size();
   manifest_file_ = FileInPlace();  // without memory the new one is not watched
@@ -319,26 +330,28 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   edit.last_sequence = last_sequence_;
   edit.largest_family_id = largest_family_id_.load();
   std::string record;
-  edit.EncodeTo(&record);
   std::string snapshot;
   const bool roll = manifest_end_unknown_ ||
                     manifest_->size() > 2 * manifest_snapshot_bytes_ + kManifestSlackBytes;
-  // O(files) under the mutex, which is why it waits until the manifest has doubled. The state
-  // before the edit, which follows as the second record.
-  if (roll) Snapshot().EncodeTo(&snapshot);
   const uint64_t new_number = roll ? NewFileNumber() : 0;
-  // They stay the families' present versions until Install, since only the holder of the turn
-  // changes those.
-  const BaseVersions bases = BasesOf(edit);
-  // Once the edit is durable nothing may fail: what memory the families take is taken here.
+  BaseVersions bases;
   Families created;
-  for (const FamilyEdit& change : edit.families) {
-    if (!change.dropped && !families_.contains(change.family_id)) created[change.family_id];
-  }
-
-  absl::StatusOr<BuiltVersions> built;
-  absl::Status written;
-  {
+  absl::StatusOr<BuiltVersions> built = OutOfMemory();  // until they are
+  absl::Status written = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    edit.EncodeTo(&record);
+    // O(files) under the mutex, which is why it waits until the manifest has doubled. The state
+    // before the edit, which follows as the second record.
+    if (roll) Snapshot().EncodeTo(&snapshot);
+    // They stay the families' present versions until Install, since only the holder of the turn
+    // changes those.
+    bases = BasesOf(edit);
+    // Once the edit is durable nothing may fail: what memory the families take is taken here.
+    for (const FamilyEdit& change : edit.families) {
+      if (!change.dropped && !families_.contains(change.family_id)) created[change.family_id];
+    }
+    return absl::OkStatus();
+  });
+  if (written.ok()) {
     DatabaseUnlock unlock(mutex_);
     built = CatchOutOfMemory([&] { return BuildVersions(edit, bases); });
     written = built.status();
@@ -349,20 +362,17 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     }
   }
   if (!written.ok()) {
-    // If the tables could not be opened nothing was written and the manifest is still sound. Their
-    // job is tried again with new files: these would pile up.
+    // If there was no memory, or the tables could not be opened, nothing was written and the
+    // manifest is still sound. Their job is tried again with new files: these would pile up.
     if (!built.ok()) {
-      UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-        std::vector<std::string> added_files;
-        AppendAddedFiles(edit, &added_files);
-        RemoveUnlessLive(added_files);
-      });
+      UnlessOutOfMemory(
+          [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { RemoveFiles(FilesNewWith(edit)); });
     }
     // With a full disk the edit may or may not be in the manifest. Both states are sound, since all
     // files of both are kept until another manifest has decided.
     if (built.ok() && absl::IsResourceExhausted(written)) {
       manifest_end_unknown_ = true;
-      AppendAddedFiles(edit, &undecided_files_);
+      for (std::string& name : FilesNewWith(edit)) undecided_files_.push_back(std::move(name));
     } else if (built.ok()) {
       manifest_error_ = written;
     }
@@ -385,23 +395,32 @@ absl::Status VersionSet::Settle() {
 // Called once the present manifest is known from its beginning to its end.
 void VersionSet::RemoveUndecidedFiles() {
   if (undecided_files_.empty()) return;
-  RemoveUnlessLive(std::exchange(undecided_files_, {}));
+  RemoveFiles(std::exchange(undecided_files_, {}));
 }
 
-// A table that moved to another level, or was given another filter, when its edit failed is still
-// in use.
-void VersionSet::RemoveUnlessLive(const std::vector<std::string>& names) {
+// Asked while the families are as they were before the edit: later on, one of them may have been
+// dropped whose files iterators still read.
+std::vector<std::string> VersionSet::FilesNewWith(const VersionEdit& edit) const {
+  std::vector<std::string> names;
+  for (const FamilyEdit& change : edit.families) {
+    for (const FamilyEdit::AddedFile& added : change.added) AppendFileNames(added.file, &names);
+  }
+  if (names.empty()) return names;
   std::set<std::string> live;
   ForEachSstable([&](const SstableFile& file) {
     std::vector<std::string> in_use;
     AppendFileNames(file.metadata(), &in_use);
     live.insert(in_use.begin(), in_use.end());
   });
+  std::erase_if(names, [&](const std::string& name) { return live.contains(name); });
+  return names;
+}
+
+void VersionSet::RemoveFiles(const std::vector<std::string>& names) {
   // The turn is still held: no edit can make one of them live meanwhile.
   DatabaseUnlock unlock(mutex_);
   for (const std::string& name : names) {
     // What cannot be removed is removed by the next open.
-    if (live.contains(name)) continue;
     store_.file_system->Remove(absl::StrCat(store_.directory, "/", name)).IgnoreError();
   }
 }

@@ -222,6 +222,8 @@ class VersionSet {
   absl::Status CheckIsState(const std::string& path) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   VersionEdit DescribeFamilies() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status CheckFollows(const VersionEdit& edit, const ListedFiles& files) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status ApplyWhileReading(const VersionEdit& edit, ListedFiles* files)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // `tables` are the opened `files`, in their order.
@@ -239,10 +241,18 @@ class VersionSet {
   // In the present versions of all families.
   void ForEachSstable(absl::FunctionRef<void(const SstableFile&)> visit) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void RemoveUnlessLive(const std::vector<std::string>& names)
+  // Names of files that the edit adds and no present version has: those of a table that moves, or
+  // is given another filter, are in use.
+  std::vector<std::string> FilesNewWith(const VersionEdit& edit) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void RemoveFiles(const std::vector<std::string>& names)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RemoveUndecidedFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void Install(VersionEdit edit, BuiltVersions built) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Durable, with the snapshot and its name; CURRENT does not name it yet.
+  absl::StatusOr<std::unique_ptr<LogWriter>> CreateManifest(const std::string& path,
+                                                            const std::string& snapshot,
+                                                            uint64_t number) const;
   absl::Status WriteNewManifest(const std::string& snapshot, uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_);
   absl::Status WriteEdit(const std::string& record, const std::string* snapshot,
@@ -265,7 +275,7 @@ class VersionSet {
   absl::Status manifest_error_ ABSL_GUARDED_BY(database_mutex);
   // The disk was full: nothing more may be appended, the next edit begins another manifest.
   bool manifest_end_unknown_ ABSL_GUARDED_BY(database_mutex) = false;
-  // Files of edits that did not fit: a manifest may name them until another one has been begun.
+  // New files of edits that did not fit: a manifest may name them until another one has been begun.
   std::vector<std::string> undecided_files_ ABSL_GUARDED_BY(database_mutex);
   std::atomic<uint64_t> manifest_number_{0};
 

@@ -1,5 +1,7 @@
 // Reading a manifest: the state that its edits, from the first to the last, add up to.
+#include <map>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -70,25 +72,54 @@ absl::Status VersionSet::CheckIsState(const std::string& path) const {
 }
 
 // Edits are checked against each other while they are read: a file that is deleted was added
-// before, and none is added twice. Files that a later edit deletes are never opened.
-absl::Status VersionSet::ApplyWhileReading(const VersionEdit& edit, ListedFiles* files) {
+// before, and none is added twice.
+absl::Status VersionSet::CheckFollows(const VersionEdit& edit, const ListedFiles& files) const {
+  // What the edit has made of a family so far: it may name one several times.
+  struct Changes {
+    bool has_none_of_before = false;
+    std::unordered_map<uint64_t, bool> is_there;  // of the files it names, by number
+  };
+  std::map<uint32_t, Changes> changed;
   for (const FamilyEdit& change : edit.families) {
     if (!change.name.has_value() && !families_.contains(change.family_id)) {
       return absl::InternalError(absl::StrCat("column family ", change.family_id, " is unknown"));
     }
+    Changes& family = changed[change.family_id];
+    const auto listed = files.find(change.family_id);
+    const auto is_there = [&](uint64_t number) {
+      const auto named = family.is_there.find(number);
+      if (named != family.is_there.end()) return named->second;
+      return !family.has_none_of_before && listed != files.end() && listed->second.contains(number);
+    };
+    // Losses first: a file that moves has its number in both.
+    for (const FamilyEdit::DeletedFile& file : change.deleted) {
+      if (!is_there(file.number)) {
+        return absl::InternalError(absl::StrCat("file ", file.number, " is deleted but not there"));
+      }
+      family.is_there[file.number] = false;
+    }
+    for (const FamilyEdit::AddedFile& file : change.added) {
+      if (is_there(file.file.number)) {
+        return absl::InternalError(absl::StrCat("file ", file.file.number, " is added twice"));
+      }
+      family.is_there[file.file.number] = true;
+    }
+    if (change.dropped) family = {.has_none_of_before = true, .is_there = {}};
+  }
+  return absl::OkStatus();
+}
+
+// Whole or not at all: a repair takes what the edits before one that is refused add up to. Files
+// that a later edit deletes are never opened.
+absl::Status VersionSet::ApplyWhileReading(const VersionEdit& edit, ListedFiles* files) {
+  WINNOW_RETURN_IF_ERROR(CheckFollows(edit, *files));
+  for (const FamilyEdit& change : edit.families) {
     // At any time the files that are live at this place of the manifest: memory goes by these, and
     // not by the number of edits.
     auto& listed = (*files)[change.family_id];
-    // Losses first: a file that moves has its number in both.
-    for (const FamilyEdit::DeletedFile& file : change.deleted) {
-      if (listed.erase(file.number) == 0) {
-        return absl::InternalError(absl::StrCat("file ", file.number, " is deleted but not there"));
-      }
-    }
+    for (const FamilyEdit::DeletedFile& file : change.deleted) listed.erase(file.number);
     for (const FamilyEdit::AddedFile& file : change.added) {
-      if (!listed.emplace(file.file.number, file).second) {
-        return absl::InternalError(absl::StrCat("file ", file.file.number, " is added twice"));
-      }
+      listed.emplace(file.file.number, file);
       // Whatever the recorded counter says: a number that was given out again would overwrite this
       // file.
       MarkFileNumberUsed(file.file.number);
@@ -96,7 +127,6 @@ absl::Status VersionSet::ApplyWhileReading(const VersionEdit& edit, ListedFiles*
     }
     if (change.dropped) files->erase(change.family_id);
   }
-  // Last, so that an edit that is refused above has changed no family.
   ApplyScalars(edit);
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "filter/base/build_memory.h"
 
 #include "absl/base/thread_annotations.h"
+#include "filter/base/hold_while_forking.h"
 #include "filter/base/huge_pages.h"
 #include "filter/base/mutex.h"
 
@@ -23,7 +24,12 @@ size_t RoundUp(size_t bytes) {
 class SparePieces {
  public:
   static SparePieces& OfProcess() {
-    static auto* const spare_pieces = new SparePieces;  // alive until the very end
+    // Alive until the very end.
+    static auto* const spare_pieces = [] {
+      auto* const made = new SparePieces;
+      HoldWhileForking<SparePieces>();
+      return made;
+    }();
     return *spare_pieces;
   }
 
@@ -53,6 +59,10 @@ class SparePieces {
     }
     pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(num_dropped));
   }
+
+  // For HoldWhileForking.
+  void LockForFork() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.Lock(); }
+  void UnlockAfterFork() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.Unlock(); }
 
  private:
   struct Piece {

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <new>
 
+#include "filter/base/hold_while_forking.h"
+
 namespace winnow::filter::internal {
 
 HugePageArena& HugePageArena::OfProcess() {
   // Leaked on purpose: pieces of static objects may be freed after everything else has been
   // destroyed.
-  static auto* const arena = new HugePageArena;
+  static auto* const arena = [] {
+    auto* const made = new HugePageArena;
+    HoldWhileForking<HugePageArena>();
+    return made;
+  }();
   return *arena;
 }
 

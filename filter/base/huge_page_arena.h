@@ -43,6 +43,10 @@ class HugePageArena {
   size_t mapped_bytes() const;
   size_t used_bytes() const;
 
+  // For HoldWhileForking.
+  void LockForFork() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.Lock(); }
+  void UnlockAfterFork() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.Unlock(); }
+
  private:
   static constexpr size_t kUnitBytes = 4096;
   static constexpr size_t kUnitsOfRegion = kRegionBytes / kUnitBytes;

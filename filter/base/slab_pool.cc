@@ -1,6 +1,5 @@
 #include "filter/base/slab_pool.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <bitset>
 #include <new>
 
+#include "filter/base/hold_while_forking.h"
 #include "filter/base/huge_pages.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -105,21 +105,14 @@ void SlabPool::SlabList::Remove(Slab* slab) {
 
 SlabPool& SlabPool::OfProcess() {
   // Leaked on purpose: pieces of static objects may be freed after everything else has been
-  // destroyed. A forked child may free what it inherits, and no other thread lives in it to give
-  // the lock back: as the heap does, forking waits for it.
+  // destroyed.
   static SlabPool* const pool = [] {
-    static SlabPool* const made = new SlabPool;
-    // Locked in one function and unlocked in another, which the analysis does not follow.
-    (void)::pthread_atfork([]() ABSL_NO_THREAD_SAFETY_ANALYSIS { made->LockForFork(); },
-                           []() ABSL_NO_THREAD_SAFETY_ANALYSIS { made->UnlockAfterFork(); },
-                           []() ABSL_NO_THREAD_SAFETY_ANALYSIS { made->UnlockAfterFork(); });
+    auto* const made = new SlabPool;
+    HoldWhileForking<SlabPool>();
     return made;
   }();
   return *pool;
 }
-
-void SlabPool::LockForFork() { mutex_.Lock(); }
-void SlabPool::UnlockAfterFork() { mutex_.Unlock(); }
 
 SlabPool::SlabPool() = default;
 SlabPool::~SlabPool() = default;

@@ -50,6 +50,10 @@ class SlabPool {
   // Of all pages that pieces have touched and that have not gone back since.
   size_t mapped_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // For HoldWhileForking.
+  void LockForFork() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.Lock(); }
+  void UnlockAfterFork() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.Unlock(); }
+
  private:
   struct Slab;
   struct Region;
@@ -60,9 +64,6 @@ class SlabPool {
     void PushFront(Slab* slab);
     void Remove(Slab* slab);
   };
-
-  void LockForFork() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_);
-  void UnlockAfterFork() ABSL_UNLOCK_FUNCTION(mutex_);
 
   // Sizes are whole lines up to sixteen, then eight of each doubling.
   static size_t ClassOf(size_t bytes);

@@ -83,6 +83,8 @@ int GuavaOptimalProbes(uint64_t expected_insertions, uint64_t num_bits) {
       static_cast<double>(num_bits) / static_cast<double>(expected_insertions) * kLn2;
   // Java's Math.round; its result is cast to int.
   const double rounded = std::floor(probes + 0.5);
+  // No bits for no keys, which is NaN, and rounded to 0 by Java.
+  if (std::isnan(rounded)) return 1;
   return static_cast<int>(
       std::clamp(rounded, 1.0, static_cast<double>(std::numeric_limits<int32_t>::max())));
 }

@@ -1,9 +1,9 @@
 #include "winnow/filter/hadoop_counting_bloom_filter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "filter/dynamic/big_endian.h"
@@ -105,17 +105,18 @@ absl::Status HadoopCountingBloomFilter::Remove(std::string_view key) {
     return absl::FailedPreconditionError(
         "HadoopCountingBloomFilter: no key can be removed after a union by maximum");
   }
-  // As CountingBloomFilter::RemoveHash: all counters are lowered, or none. A counter of zero proves
-  // that the key is not there.
+  // As CountingBloomFilter::RemoveHash: all counters are lowered, or none, and no allocation can
+  // fail in between. A counter of zero proves that the key is not there.
   if (!key.empty()) {
-    std::vector<uint64_t> lowered;
+    std::array<uint64_t, kMaxProbes> lowered;
+    size_t num_lowered = 0;
     ForEachProbe(key, [&](uint64_t counter) {
       if (!counters_.Decrement(counter)) return false;
-      lowered.push_back(counter);
+      lowered[num_lowered++] = counter;
       return true;
     });
-    if (lowered.size() == static_cast<size_t>(num_probes_)) return absl::OkStatus();
-    for (const uint64_t counter : lowered) counters_.UndoDecrement(counter);
+    if (num_lowered == static_cast<size_t>(num_probes_)) return absl::OkStatus();
+    while (num_lowered > 0) counters_.UndoDecrement(lowered[--num_lowered]);
   }
   return absl::NotFoundError("HadoopCountingBloomFilter: the key is not there");
 }
@@ -217,6 +218,14 @@ absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::ReadFrom(
   if (left != num_words * sizeof(uint64_t)) {
     return Damaged(absl::StrCat(num_counters, " counters take ", num_words * sizeof(uint64_t),
                                 " bytes; there are ", left));
+  }
+  // Places in the last word for which there is no counter: writers leave them 0.
+  const int num_in_last_word = num_counters % 16;
+  if (num_in_last_word != 0 &&
+      internal::LoadBigEndian<uint64_t>(bytes, bytes.size() - sizeof(uint64_t)) >>
+              (4 * num_in_last_word) !=
+          0) {
+    return Damaged("a counter behind the last one is not 0");
   }
   absl::StatusOr<HadoopCountingBloomFilter> filter =
       Create(num_counters, num_probes, static_cast<HadoopHash>(hash));

@@ -169,6 +169,12 @@ absl::StatusOr<RedisBitmap> RedisBitmap::FromString(const RedisBitmapShape& shap
     return absl::DataLossError(absl::StrCat("RedisBitmap: ", value.size(), " bytes are more than ",
                                             shape.num_bits, " bits have"));
   }
+  // Of the last byte's bits those that the shape has come first.
+  if (value.size() == NumBytes(shape.num_bits) && shape.num_bits % 8 != 0 &&
+      (static_cast<uint8_t>(value.back()) & 0xff >> shape.num_bits % 8) != 0) {
+    return absl::DataLossError(
+        absl::StrCat("RedisBitmap: a bit behind the last of ", shape.num_bits, " is set"));
+  }
   absl::StatusOr<RedisBitmap> bitmap = Create(shape);
   if (bitmap.ok()) bitmap->bytes_.replace(0, value.size(), value);
   return bitmap;

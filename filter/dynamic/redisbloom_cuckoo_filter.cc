@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/dynamic/allocate_bytes.h"
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/redisbloom_chunks.h"
@@ -64,6 +65,18 @@ std::optional<uint64_t> TableBytes(uint64_t num_buckets, const RedisBloomCuckooO
   return bytes;
 }
 
+uint64_t CountUsed(const std::string& table) {
+  return table.size() - static_cast<size_t>(std::count(table.begin(), table.end(), 0));
+}
+
+// DataLoss if the tables do not hold as many items as their head says.
+absl::Status CheckItems(const std::vector<std::string>& tables, uint64_t num_items) {
+  uint64_t used = 0;
+  for (const std::string& table : tables) used += CountUsed(table);
+  if (used == num_items) return absl::OkStatus();
+  return internal::BadDump(absl::StrCat(num_items, " items, but its tables have ", used));
+}
+
 }  // namespace
 
 absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Create(
@@ -87,8 +100,10 @@ absl::Status RedisBloomCuckooFilter::AddTable() {
   if (!bytes.has_value()) return internal::OutOfMemory(num_buckets_, options_.bucket_size);
   absl::StatusOr<std::string> table = internal::AllocateBytes(*bytes);
   if (!table.ok()) return table.status();
-  tables_.push_back(*std::move(table));
-  return absl::OkStatus();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    tables_.push_back(*std::move(table));
+    return absl::OkStatus();
+  });
 }
 
 RedisBloomCuckooFilter::Entry RedisBloomCuckooFilter::EntryOf(std::string_view key) {
@@ -136,7 +151,10 @@ absl::Status RedisBloomCuckooFilter::Add(std::string_view key) {
       ++num_items_;
       return absl::OkStatus();
     }
-    if (PutByMoving(entry, &tables_.back())) {
+    const absl::StatusOr<bool> moved = CatchOutOfMemory(
+        [&]() -> absl::StatusOr<bool> { return PutByMoving(entry, &tables_.back()); });
+    if (!moved.ok()) return moved.status();
+    if (*moved) {
       ++num_items_;
       return absl::OkStatus();
     }
@@ -154,7 +172,9 @@ absl::Status RedisBloomCuckooFilter::Add(std::string_view key) {
 // comes free, everything is moved back: no key that was accepted is lost.
 bool RedisBloomCuckooFilter::PutByMoving(const Entry& entry, std::string* table) {
   // What each slot held, in order: a slot may be visited twice, so that undoing must go backwards.
+  // With room for all of them before the first: a fingerprint on its way would be lost.
   std::vector<std::pair<size_t, char>> before;
+  before.reserve(options_.max_iterations);
   uint64_t bucket = entry.first % BucketsOf(*table);
   uint8_t moving = entry.fingerprint;
   for (uint32_t i = 0; i < options_.max_iterations; ++i) {
@@ -251,9 +271,8 @@ double RedisBloomCuckooFilter::ExpectedFpr() const {
   // Each table adds the slots of two buckets, as full as it is.
   double slots_compared = 0;
   for (const std::string& table : tables_) {
-    const auto used = table.size() - static_cast<size_t>(std::count(table.begin(), table.end(), 0));
-    slots_compared +=
-        2.0 * options_.bucket_size * static_cast<double>(used) / static_cast<double>(table.size());
+    slots_compared += 2.0 * options_.bucket_size * static_cast<double>(CountUsed(table)) /
+                      static_cast<double>(table.size());
   }
   // 1 - (1 - 1/255)^slots, with the digits of small rates kept.
   return -std::expm1(slots_compared * std::log1p(-1.0 / kFingerprints));
@@ -323,14 +342,18 @@ std::vector<RedisBloomChunk> RedisBloomCuckooFilter::Dump() const {
 
 absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Load(
     std::span<const RedisBloomChunk> chunks) {
-  std::string bytes;
-  std::vector<std::string_view> arrays;
-  absl::StatusOr<RedisBloomCuckooFilter> filter =
-      internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
-  if (!filter.ok()) return filter;
-  // The arrays lie in `bytes`, which ends with this function: they are copied here.
-  filter->tables_.assign(arrays.begin(), arrays.end());
-  return filter;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBloomCuckooFilter> {
+    std::string bytes;
+    std::vector<std::string_view> arrays;
+    absl::StatusOr<RedisBloomCuckooFilter> filter =
+        internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
+    if (!filter.ok()) return filter;
+    // The arrays lie in `bytes`, which ends with this function: they are copied here.
+    filter->tables_.assign(arrays.begin(), arrays.end());
+    const absl::Status counted = CheckItems(filter->tables_, filter->num_items_);
+    if (!counted.ok()) return counted;
+    return filter;
+  });
 }
 
 std::string RedisBloomCuckooFilter::Serialize() const {
@@ -346,24 +369,29 @@ std::string RedisBloomCuckooFilter::Serialize() const {
 }
 
 absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Deserialize(std::string_view bytes) {
-  const absl::StatusOr<internal::SavedFilter> saved =
-      internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBloomCuckoo);
-  if (!saved.ok()) return saved.status();
-  std::vector<uint64_t> lengths;
-  absl::StatusOr<RedisBloomCuckooFilter> filter =
-      ParseHead(saved->payload.substr(0, kCuckooHeadBytes), &lengths);
-  if (!filter.ok()) return filter;
-  std::vector<std::string_view> arrays;
-  const absl::Status cut =
-      internal::CutArrays(saved->payload.substr(kCuckooHeadBytes), lengths, &arrays);
-  if (!cut.ok()) return cut;
-  if (filter->num_items_ != saved->header.num_keys || lengths.size() != saved->header.num_layers ||
-      filter->num_buckets_ != saved->header.num_slots) {
-    return internal::InconsistentFields(*saved);
-  }
-  // Copied out of the caller's bytes.
-  filter->tables_.assign(arrays.begin(), arrays.end());
-  return filter;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBloomCuckooFilter> {
+    const absl::StatusOr<internal::SavedFilter> saved =
+        internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBloomCuckoo);
+    if (!saved.ok()) return saved.status();
+    std::vector<uint64_t> lengths;
+    absl::StatusOr<RedisBloomCuckooFilter> filter =
+        ParseHead(saved->payload.substr(0, kCuckooHeadBytes), &lengths);
+    if (!filter.ok()) return filter;
+    std::vector<std::string_view> arrays;
+    const absl::Status cut =
+        internal::CutArrays(saved->payload.substr(kCuckooHeadBytes), lengths, &arrays);
+    if (!cut.ok()) return cut;
+    if (filter->num_items_ != saved->header.num_keys ||
+        lengths.size() != saved->header.num_layers ||
+        filter->num_buckets_ != saved->header.num_slots) {
+      return internal::InconsistentFields(*saved);
+    }
+    // Copied out of the caller's bytes.
+    filter->tables_.assign(arrays.begin(), arrays.end());
+    const absl::Status counted = CheckItems(filter->tables_, filter->num_items_);
+    if (!counted.ok()) return counted;
+    return filter;
+  });
 }
 
 }  // namespace winnow::filter

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/dynamic/allocate_bytes.h"
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/redisbloom_chunks.h"
@@ -95,8 +96,10 @@ absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Create(const RedisBloomOption
   absl::StatusOr<Layer> layer =
       MakeLayer(options.capacity, scales ? error_rate * kTightening : error_rate);
   if (!layer.ok()) return layer.status();
-  filter.layers_.push_back(*std::move(layer));
-  return filter;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBloomFilter> {
+    filter.layers_.push_back(*std::move(layer));
+    return std::move(filter);
+  });
 }
 
 // The seed of the first hash and the first hash as the seed of the second are the module's.
@@ -141,10 +144,15 @@ absl::StatusOr<bool> RedisBloomFilter::Add(std::string_view key) {
     if (!is_scaling()) {
       return absl::ResourceExhaustedError("RedisBloomFilter: full, and made not to scale");
     }
+    // No layer has as many keys as a filter may have bits: so the product below cannot wrap.
+    const Layer& newest = layers_.back();
+    if (newest.capacity > internal::kMaxFilterBytes * 8 / growth_) {
+      return internal::OutOfMemory(newest.capacity, growth_);
+    }
     absl::StatusOr<Layer> layer =
-        MakeLayer(layers_.back().capacity * growth_, layers_.back().error_rate * kTightening);
+        MakeLayer(newest.capacity * growth_, newest.error_rate * kTightening);
     if (!layer.ok()) return layer.status();
-    layers_.push_back(*std::move(layer));
+    if (!UnlessOutOfMemory([&] { layers_.push_back(*std::move(layer)); })) return OutOfMemory();
   }
   Layer& layer = layers_.back();
   ForEachBit(layer, HashOf(key), [&](uint64_t bit) {
@@ -216,10 +224,11 @@ absl::StatusOr<RedisBloomFilter> RedisBloomFilter::ParseHead(std::string_view he
   RedisBloomFilter filter(options, fields.Next<uint32_t>());
   filter.num_items_ = num_items;
   // Without kForce64 positions would have 32 bits: filters of years ago, whose hash is another one.
+  // Without growth, or with a layer of no capacity, every further key would make a layer.
   if (num_layers != (head.size() - kHeadBytes) / kLayerBytes || options > kKnownOptions ||
-      (options & kForce64) == 0) {
-    return internal::BadDump(
-        absl::StrCat(num_layers, " layers with options ", options, " in ", head.size(), " bytes"));
+      (options & kForce64) == 0 || (filter.is_scaling() && filter.growth_ == 0)) {
+    return internal::BadDump(absl::StrCat(num_layers, " layers with options ", options, " in ",
+                                          head.size(), " bytes, growth ", filter.growth_));
   }
   uint64_t sum_items = 0;
   for (uint32_t i = 0; i < num_layers; ++i) {
@@ -234,11 +243,11 @@ absl::StatusOr<RedisBloomFilter> RedisBloomFilter::ParseHead(std::string_view he
     layer.log2_bits = fields.Next<uint8_t>();
     if (!(layer.error_rate > 0 && layer.error_rate < 1) || num_bytes == 0 ||
         num_bytes > internal::kMaxFilterBytes || num_bits != num_bytes * 8 ||
-        layer.num_probes == 0 || layer.num_probes > kMaxLayerProbes || layer.log2_bits > 63 ||
-        ProbesFor(layer.bits_per_entry) != layer.num_probes) {
+        layer.num_probes == 0 || layer.num_probes > kMaxLayerProbes || layer.capacity == 0 ||
+        layer.log2_bits > 63 || ProbesFor(layer.bits_per_entry) != layer.num_probes) {
       return internal::BadDump(absl::StrCat("layer ", i, ": ", num_bytes, " bytes, ", num_bits,
                                             " bits, ", layer.num_probes, " probes, rate ",
-                                            layer.error_rate));
+                                            layer.error_rate, ", capacity ", layer.capacity));
     }
     sum_items += layer.num_items;
     layer_bytes->push_back(num_bytes);
@@ -257,14 +266,16 @@ std::vector<RedisBloomChunk> RedisBloomFilter::Dump() const {
 }
 
 absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Load(std::span<const RedisBloomChunk> chunks) {
-  std::string bytes;
-  std::vector<std::string_view> arrays;
-  absl::StatusOr<RedisBloomFilter> filter =
-      internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
-  if (!filter.ok()) return filter;
-  // ParseHead made a layer for each length, and CutArrays an array: the indexes agree.
-  for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
-  return filter;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBloomFilter> {
+    std::string bytes;
+    std::vector<std::string_view> arrays;
+    absl::StatusOr<RedisBloomFilter> filter =
+        internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
+    if (!filter.ok()) return filter;
+    // ParseHead made a layer for each length, and CutArrays an array: the indexes agree.
+    for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
+    return filter;
+  });
 }
 
 std::string RedisBloomFilter::Serialize() const {
@@ -280,22 +291,25 @@ std::string RedisBloomFilter::Serialize() const {
 }
 
 absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Deserialize(std::string_view bytes) {
-  const absl::StatusOr<internal::SavedFilter> saved =
-      internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBloom);
-  if (!saved.ok()) return saved.status();
-  // A 32-bit number times 53: no wrap in 64 bits.
-  const uint64_t head_bytes = kHeadBytes + kLayerBytes * saved->header.num_layers;
-  if (head_bytes > saved->payload.size()) return internal::InconsistentFields(*saved);
-  std::vector<uint64_t> lengths;
-  absl::StatusOr<RedisBloomFilter> filter =
-      ParseHead(saved->payload.substr(0, head_bytes), &lengths);
-  if (!filter.ok()) return filter;
-  std::vector<std::string_view> arrays;
-  const absl::Status cut = internal::CutArrays(saved->payload.substr(head_bytes), lengths, &arrays);
-  if (!cut.ok()) return cut;
-  if (filter->num_items_ != saved->header.num_keys) return internal::InconsistentFields(*saved);
-  for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
-  return filter;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBloomFilter> {
+    const absl::StatusOr<internal::SavedFilter> saved =
+        internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBloom);
+    if (!saved.ok()) return saved.status();
+    // A 32-bit number times 53: no wrap in 64 bits.
+    const uint64_t head_bytes = kHeadBytes + kLayerBytes * saved->header.num_layers;
+    if (head_bytes > saved->payload.size()) return internal::InconsistentFields(*saved);
+    std::vector<uint64_t> lengths;
+    absl::StatusOr<RedisBloomFilter> filter =
+        ParseHead(saved->payload.substr(0, head_bytes), &lengths);
+    if (!filter.ok()) return filter;
+    std::vector<std::string_view> arrays;
+    const absl::Status cut =
+        internal::CutArrays(saved->payload.substr(head_bytes), lengths, &arrays);
+    if (!cut.ok()) return cut;
+    if (filter->num_items_ != saved->header.num_keys) return internal::InconsistentFields(*saved);
+    for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
+    return filter;
+  });
 }
 
 }  // namespace winnow::filter

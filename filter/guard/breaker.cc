@@ -1,5 +1,7 @@
 #include "filter/guard/breaker.h"
 
+#include <algorithm>
+
 namespace winnow::guard::internal {
 
 // closed --max failures in a row--> open --its time is over--> half open --success--> closed
@@ -12,9 +14,13 @@ namespace winnow::guard::internal {
 // A load from before the breaker opened says nothing about the database as it is now: open or half
 // open, only a probe counts. One that was overtaken by another, since it took too long, may close
 // the breaker, but not open it again.
+//
+// A clock that was set back would keep the breaker open for longer than `open_for`: no end is
+// further away than that.
 bool Breaker::WouldAllow(TimePoint now) const {
-  return state() != BreakerState::kOpen ||
-         now.time_since_epoch().count() >= open_until_.load(std::memory_order_relaxed);
+  if (state() != BreakerState::kOpen) return true;
+  const TimePoint open_until(TimePoint::duration(open_until_.load(std::memory_order_relaxed)));
+  return now >= open_until || open_until > now + open_for_;
 }
 
 // The state is an atomic beside the mutex so that WouldAllow can read it; it changes under the
@@ -24,11 +30,14 @@ bool Breaker::Begin(TimePoint now, Pass* pass) {
   pass->probe = 0;
   if (state() == BreakerState::kClosed) return true;
   if (state() == BreakerState::kOpen) {
-    if (now.time_since_epoch().count() < open_until_.load(std::memory_order_relaxed)) return false;
+    const TimePoint open_until(TimePoint::duration(open_until_.load(std::memory_order_relaxed)));
+    if (open_until > now + open_for_) OpenFrom(now);
+    if (now < open_until) return false;
     state_.store(BreakerState::kHalfOpen, std::memory_order_relaxed);
   }
   // A probe that hangs, or never tells how it ended, would keep the breaker half open for ever:
   // after `open_for` the next load takes its place.
+  probe_until_ = std::min(probe_until_, now + open_for_);
   if (is_probing_ && now < probe_until_) return false;
   is_probing_ = true;
   probe_until_ = now + open_for_;

@@ -6,6 +6,7 @@
 
 #include "filter/base/out_of_memory.h"
 #include "filter/guard/guard_impl.h"
+#include "filter/guard/user_call.h"
 
 namespace winnow::guard {
 namespace {
@@ -184,18 +185,30 @@ void CacheGuard::Impl::RefreshLater(std::string_view key, const Loader& load,
                                     uint64_t GuardStatistics::*number) {
   // While the database is down a refresh would only fill the queue: the stale value serves.
   if (!breaker_.WouldAllow(Now())) return;
+  try {
+    BeginRefresh(key, load, seen.fresh_until, number);
+  } catch (...) {
+    // No memory, or a loader that cannot be copied: the caller has its answer, the next one tries
+    // again.
+  }
+}
+
+void CacheGuard::Impl::BeginRefresh(std::string_view key, const Loader& load, TimePoint seen,
+                                    uint64_t GuardStatistics::*number) {
   internal::Flights::Place place = flights_->Join(key);
   // Somebody loads the key already.
   if (!place.is_first) return;
-  // Shared because functions are copied. Dropped without being run, it ends the flight.
-  const auto own = std::make_shared<internal::OwnFlight>(flights_, std::move(place));
+  // Owned before anything else takes memory. Shared because functions are copied. Dropped without
+  // being run, it ends the flight.
+  internal::OwnFlight begun(flights_, std::move(place));
+  const auto own = std::make_shared<internal::OwnFlight>(std::move(begun));
   (void)options_.executor->Run(
       std::chrono::microseconds(0),
       // The guard may be gone when an executor of the program's runs this: the task keeps the
       // flight alive, but not the guard. The loader is copied, as the caller's ends with its call.
-      [weak = weak_from_this(), own, load, fresh_until = seen.fresh_until, number] {
+      [weak = weak_from_this(), own, load, seen, number] {
         if (const std::shared_ptr<Impl> impl = weak.lock()) {
-          impl->Refresh(own.get(), load, fresh_until, number);
+          impl->Refresh(own.get(), load, seen, number);
         }
       });
 }
@@ -253,10 +266,11 @@ absl::StatusOr<InsertIntent> CacheGuard::Impl::BeginInsert(std::string_view key)
 }
 
 absl::Status CacheGuard::Impl::Put(std::string_view key, std::string_view value) {
+  absl::Status added;
   if (options_.filter != nullptr) {
     // For rows that were written without BeginInsert: a value that the filter hides could never be
-    // read.
-    if (const absl::Status status = options_.filter->Add(key); !status.ok()) return status;
+    // read. If it fails, the older value must go all the same: the row is committed.
+    added = internal::CatchFrom("the filter", [&] { return options_.filter->Add(key); });
   }
   const Duration ttl = RandomTtl();
   const std::string sealed = SealFor(value, ttl, std::chrono::microseconds(0));
@@ -266,7 +280,7 @@ absl::Status CacheGuard::Impl::Put(std::string_view key, std::string_view value)
   const absl::Status status = cache_->Set(key, sealed, ttl + KeptFor());
   flights_->Overtake(key);
   if (!status.ok()) Count(&GuardStatistics::cache_errors);
-  return status;
+  return added.ok() ? status : added;
 }
 
 // Overtaken before and after, for the reasons of Put.

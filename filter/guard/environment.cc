@@ -4,13 +4,13 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "filter/base/mutex.h"
+#include "filter/guard/system_random.h"
 
 namespace winnow::guard {
 namespace {
@@ -29,23 +29,11 @@ class RealRandom final : public RandomSource {
   // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
   uint64_t Next() override {
     // No state that threads share: each goes on from a seed of its own.
-    thread_local uint64_t state = Seed();
+    thread_local uint64_t state = internal::SystemRandom();
     uint64_t mixed = state += 0x9e3779b97f4a7c15;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
     return mixed ^ (mixed >> 31);
-  }
-
- private:
-  static uint64_t Seed() {
-    try {
-      std::random_device device;
-      return uint64_t{device()} << 32 | device();
-    } catch (const std::exception&) {
-      // No source of randomness: time and an address tell threads and processes apart.
-      const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-      return static_cast<uint64_t>(now) ^ reinterpret_cast<uintptr_t>(&now);
-    }
   }
 };
 
@@ -98,9 +86,11 @@ class ThreadExecutor final : public Executor {
         changed_.WaitFor(&mutex_, std::chrono::ceil<std::chrono::microseconds>(due - now));
         continue;
       }
-      const std::function<void()> task = std::move(waiting_.extract(waiting_.begin()).mapped());
+      std::function<void()> task = std::move(waiting_.extract(waiting_.begin()).mapped());
       MutexUnlock unlock(&mutex_);
       task();
+      // Without the mutex: the destructors of what it holds may give the executor another task.
+      task = nullptr;
     }
   }
 
@@ -116,14 +106,15 @@ class ThreadExecutor final : public Executor {
 
 }  // namespace
 
+// Never destroyed: threads may still ask while the program's statics are.
 Clock* Clock::Real() {
-  static RealClock clock;
-  return &clock;
+  static auto* const clock = new RealClock();
+  return clock;
 }
 
 RandomSource* RandomSource::Real() {
-  static RealRandom random;
-  return &random;
+  static auto* const random = new RealRandom();
+  return random;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> NewThreadExecutor(int num_threads, size_t max_waiting) {

@@ -121,7 +121,12 @@ class OwnFlight {
       : flights_(std::move(flights)),
         flight_(std::move(place.flight)),
         previous_(std::move(place.previous)) {}
-  OwnFlight(const OwnFlight&) = delete;
+  OwnFlight(OwnFlight&& other) noexcept
+      : flights_(other.flights_),
+        flight_(std::move(other.flight_)),
+        previous_(std::move(other.previous_)),
+        has_ended_(std::exchange(other.has_ended_, true)) {}
+  OwnFlight& operator=(OwnFlight&&) = delete;
   ~OwnFlight();
 
   Flight* flight() const { return flight_.get(); }
@@ -134,9 +139,9 @@ class OwnFlight {
 
  private:
   const std::shared_ptr<Flights> flights_;
-  const std::shared_ptr<Flight> flight_;
-  const std::shared_ptr<Flight> previous_;
-  bool has_ended_ = false;
+  std::shared_ptr<Flight> flight_;
+  std::shared_ptr<Flight> previous_;
+  bool has_ended_ = false;  // or is another's to end
 };
 
 }  // namespace winnow::guard::internal

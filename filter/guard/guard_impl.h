@@ -77,6 +77,8 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   bool ShouldRefreshEarly(const internal::Envelope& envelope, TimePoint now);
   void RefreshLater(std::string_view key, const Loader& load, const internal::Envelope& seen,
                     uint64_t GuardStatistics::*number);
+  void BeginRefresh(std::string_view key, const Loader& load, TimePoint seen,
+                    uint64_t GuardStatistics::*number);
   void Refresh(internal::OwnFlight* own, const Loader& load, TimePoint seen,
                uint64_t GuardStatistics::*number);
 
@@ -97,6 +99,8 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   absl::Status CallLoader(std::string_view key, const Loader& load, Duration max_wait,
                           std::chrono::microseconds* load_time, std::string* value);
   void Release(internal::HeldLock* lock);
+  // Whether the cache may have locks that Release could not release.
+  bool MayHoldUnreleased(TimePoint now);
   void Store(internal::Flight* flight, const absl::Status& status, const std::string& value,
              std::chrono::microseconds load_time, internal::HeldLock* lock);
   bool StoreSealed(std::string_view key, const std::string& sealed, Duration ttl,
@@ -105,7 +109,7 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   void CountUnlessTrue(const absl::StatusOr<bool>& held);
   absl::Status RefusedByBreaker();
   bool AdmitNegative(TimePoint now);
-  std::string NewToken();
+  static std::string NewToken();
 
   // Whether this thread runs a load whose loader asks for another one.
   const internal::RunningLoad* OuterLoad() const { return internal::RunningLoad::Of(this); }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "filter/guard/guard_impl.h"
+#include "filter/guard/system_random.h"
 #include "filter/guard/user_call.h"
 
 namespace winnow::guard {
@@ -164,13 +165,15 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
 CacheGuard::Impl::LockEnd CacheGuard::Impl::TakeLock(std::string_view key, TimePoint seen,
                                                      Duration max_wait, internal::HeldLock* lock,
                                                      std::string* value, absl::Status* found) {
-  const TimePoint deadline = Now() + max_wait;
+  TimePoint deadline = Now() + max_wait;
   const std::string token = NewToken();
   for (bool has_waited = false;; has_waited = true) {
     const absl::StatusOr<bool> taken = lock->Take(key, token);
     if (!taken.ok()) {
-      // The cache is out of reach: loading without it is better than not at all.
+      // The cache is out of reach: loading without it is better than not at all. It may have taken
+      // the lock all the same, which nobody would release.
       Count(&GuardStatistics::cache_errors);
+      Release(lock);
       return LockEnd::kNoLocks;
     }
     // After the lock was asked for, taken or not: a holder stores the value and releases in one
@@ -184,10 +187,11 @@ CacheGuard::Impl::LockEnd CacheGuard::Impl::TakeLock(std::string_view key, TimeP
     }
     if (*taken) return LockEnd::kTaken;
     // The lock may be one of ours that the cache has not released: nobody works behind it.
-    if (Now().time_since_epoch().count() < unreleased_until_.load(std::memory_order_relaxed)) {
-      return LockEnd::kNoLocks;
-    }
-    if (Now() >= deadline) return LockEnd::kTimeout;
+    const TimePoint now = Now();
+    if (MayHoldUnreleased(now)) return LockEnd::kNoLocks;
+    // A clock that was set back must not let it wait for longer.
+    deadline = std::min(deadline, now + max_wait);
+    if (now >= deadline) return LockEnd::kTimeout;
     options_.clock->SleepFor(options_.lock_poll);
   }
 }
@@ -205,12 +209,10 @@ absl::Status CacheGuard::Impl::CallLoader(std::string_view key, const Loader& lo
     Count(&GuardStatistics::limit_refusals);
     return absl::ResourceExhaustedError("too many loads are running");
   }
+  internal::LoadLimit::Place place(is_nested ? nullptr : &limit_);
   const TimePoint begin = Now();
   internal::Breaker::Pass pass;
-  if (!is_within_probe && !breaker_.Begin(begin, &pass)) {
-    if (!is_nested) limit_.Leave();
-    return RefusedByBreaker();
-  }
+  if (!is_within_probe && !breaker_.Begin(begin, &pass)) return RefusedByBreaker();
   Count(&GuardStatistics::loads);
   // The thread's innermost load ends with this block, whether the loader returns or throws.
   absl::StatusOr<std::string> loaded = [&] {
@@ -219,13 +221,16 @@ absl::Status CacheGuard::Impl::CallLoader(std::string_view key, const Loader& lo
   }();
   const TimePoint end = Now();
   // The place is free before the result is stored: storing is the cache's work, not the database's.
-  if (!is_nested) limit_.Leave();
+  place.Leave();
   *load_time = end - begin;
   if (IsAnswer(loaded.status())) {
     breaker_.Succeeded(pass);
   } else {
-    // A loader that was refused another key, on another thread, has not failed by the database.
-    IsRefusal(loaded.status()) ? breaker_.GaveUp(pass) : breaker_.Failed(pass, end);
+    // A loader that was refused another key, on another thread, has not failed by the database; nor
+    // has one to which the key makes no sense, whether the database was asked or not.
+    const bool is_failure =
+        !IsRefusal(loaded.status()) && !absl::IsInvalidArgument(loaded.status());
+    is_failure ? breaker_.Failed(pass, end) : breaker_.GaveUp(pass);
     Count(&GuardStatistics::load_failures);
   }
   if (absl::IsNotFound(loaded.status())) Count(&GuardStatistics::loads_not_found);
@@ -271,6 +276,14 @@ void CacheGuard::Impl::Release(internal::HeldLock* lock) {
                           std::memory_order_relaxed);
 }
 
+bool CacheGuard::Impl::MayHoldUnreleased(TimePoint now) {
+  const TimePoint::rep until = unreleased_until_.load(std::memory_order_relaxed);
+  // A clock that was set back makes this longer than a lock lasts.
+  const TimePoint::rep latest = (now + options_.lock_ttl).time_since_epoch().count();
+  if (until > latest) unreleased_until_.store(latest, std::memory_order_relaxed);
+  return now.time_since_epoch().count() < until;
+}
+
 // False if the lock has ended, so that the key may have been written meanwhile, or if the cache
 // cannot tell whether it has.
 bool CacheGuard::Impl::StoreSealed(std::string_view key, const std::string& sealed, Duration ttl,
@@ -312,8 +325,12 @@ bool CacheGuard::Impl::AdmitNegative(TimePoint now) {
   if (options_.negative_ttl == Duration(0)) return false;
   MutexLock lock(&negatives_mutex_);
   // All have one and the same time to live, so that the first one in is the first to end. Amortised
-  // O(1): each is pushed and popped once.
-  while (!negatives_.empty() && negatives_.front() <= now) negatives_.pop_front();
+  // O(1): each is pushed and popped once. One with more than that before it is of a time before the
+  // clock was set back.
+  while (!negatives_.empty() &&
+         (negatives_.front() <= now || negatives_.front() > now + options_.negative_ttl)) {
+    negatives_.pop_front();
+  }
   if (negatives_.size() >= options_.max_negative_entries) {
     Count(&GuardStatistics::unstored_negatives);
     return false;
@@ -322,10 +339,12 @@ bool CacheGuard::Impl::AdmitNegative(TimePoint now) {
   return true;
 }
 
-// With the process's number, since after a fork both processes may go on with the same random ones.
+// Whoever sees the cache sees tokens, from which the next numbers of a RandomSource could be told.
+// With the process's number, since after a fork both processes may have the same random ones where
+// the system has none.
 std::string CacheGuard::Impl::NewToken() {
-  return absl::StrCat(::getpid(), "-", absl::Hex(options_.random->Next(), absl::kZeroPad16),
-                      absl::Hex(options_.random->Next(), absl::kZeroPad16));
+  return absl::StrCat(::getpid(), "-", absl::Hex(internal::SystemRandom(), absl::kZeroPad16),
+                      absl::Hex(internal::SystemRandom(), absl::kZeroPad16));
 }
 
 }  // namespace winnow::guard

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "filter/base/out_of_memory.h"
+
 namespace winnow::guard::internal {
 
 // Key and token are written without the mutex: no renewal is under way before the lock has been
@@ -20,11 +22,14 @@ absl::StatusOr<bool> HeldLock::Take(std::string_view key, std::string token) {
 }
 
 void HeldLock::State::RenewLater() {
-  // If the timer refuses, the lock ends at its time, and what was loaded is not stored.
+  // If the timer refuses, or there is no memory for the task, the lock ends at its time, and what
+  // was loaded is not stored.
   // At a third of its time, so that one renewal may fail, or come late, before the lock ends. Weak,
   // so that a load that is over keeps no memory until then.
-  timer->Run(ttl / 3, [weak = weak_from_this()] {
-    if (const std::shared_ptr<State> state = weak.lock()) state->Renew();
+  (void)UnlessOutOfMemory([&] {
+    timer->Run(ttl / 3, [weak = weak_from_this()] {
+      if (const std::shared_ptr<State> state = weak.lock()) state->Renew();
+    });
   });
 }
 

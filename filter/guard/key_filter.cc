@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "filter/base/mutex.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/guard/user_call.h"
 #include "winnow/filter/bloom_filter.h"
 #include "winnow/guard/environment.h"
@@ -89,7 +90,8 @@ class RebuildableKeyFilter final : public RebuildableFilter {
     // The share keeps both pointers as they are until the key is in both filters: a rebuild cannot
     // end between the two additions.
     const SharedByParts::Share share(&lock_);
-    const absl::Status status = filter_->Add(key);
+    const absl::Status status =
+        internal::CatchFrom("the filter", [&] { return filter_->Add(key); });
     // If the next one fails this one stays, and has the key.
     if (status.ok() && next_ != nullptr) (void)AddToNext(next_.get(), key);
     return status;
@@ -118,6 +120,7 @@ class RebuildableKeyFilter final : public RebuildableFilter {
   }
 
   absl::Status Rebuild(std::unique_ptr<KeyFilter> next, const Scan& scan) override {
+    if (next == nullptr) return absl::InvalidArgumentError("a rebuild needs a filter to fill");
     // Valid until this function ends: nobody else takes `next_` away.
     KeyFilter* const filling = next.get();
     {
@@ -150,7 +153,7 @@ class RebuildableKeyFilter final : public RebuildableFilter {
  private:
   // The filter lacks a key if this fails, whoever adds it.
   absl::Status AddToNext(KeyFilter* next, std::string_view key) {
-    absl::Status status = next->Add(key);
+    absl::Status status = internal::CatchFrom("the filter", [&] { return next->Add(key); });
     if (!status.ok()) {
       // The status before the flag: who sees the flag under the whole lock finds a status.
       MutexLock lock(&failure_mutex_);
@@ -190,10 +193,13 @@ absl::StatusOr<std::unique_ptr<KeyFilter>> NewBloomKeyFilter(uint64_t capacity, 
   absl::StatusOr<filter::BloomFilter> filter =
       filter::BloomFilter::Create(capacity, fpr, RandomSource::Real()->Next());
   if (!filter.ok()) return filter.status();
-  return std::make_unique<BloomKeyFilter>(*std::move(filter));
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<KeyFilter>> {
+    return std::make_unique<BloomKeyFilter>(*std::move(filter));
+  });
 }
 
 std::unique_ptr<RebuildableFilter> NewRebuildableFilter(std::unique_ptr<KeyFilter> filter) {
+  if (filter == nullptr) return nullptr;
   return std::make_unique<RebuildableKeyFilter>(std::move(filter));
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <utility>
 
 #include "filter/base/mutex.h"
 
@@ -34,6 +35,22 @@ class LoadLimit {
     --running_;
     left_.Signal();
   }
+
+  // A place that was entered: left at the latest when this ends.
+  class Place {
+   public:
+    // Null: there is none to leave.
+    explicit Place(LoadLimit* limit) : limit_(limit) {}
+    ~Place() { Leave(); }
+    Place(const Place&) = delete;
+
+    void Leave() {
+      if (limit_ != nullptr) std::exchange(limit_, nullptr)->Leave();
+    }
+
+   private:
+    LoadLimit* limit_;
+  };
 
   // While a loader waits for another's load, which may need a place to begin: its own is free. It
   // is taken back without waiting, so that for a moment more may run.

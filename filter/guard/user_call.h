@@ -1,4 +1,4 @@
-// Where exceptions end that code of the program's throws: loaders and scans.
+// Where exceptions end that code of the program's throws: loaders, scans and filters.
 // Internal.
 
 #ifndef WINNOW_GUARD_USER_CALL_H_
@@ -24,9 +24,10 @@ auto CatchFrom(const char* what, Call&& call) -> decltype(call()) {
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
   } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat(what, " threw: ", error.what()));
+    return CatchOutOfMemory(
+        [&] { return absl::InternalError(absl::StrCat(what, " threw: ", error.what())); });
   } catch (...) {
-    return absl::InternalError(absl::StrCat(what, " threw"));
+    return CatchOutOfMemory([&] { return absl::InternalError(absl::StrCat(what, " threw")); });
   }
 }
 

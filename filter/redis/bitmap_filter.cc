@@ -19,9 +19,6 @@ constexpr int kMaxRounds = 8;
 // Notes of writers that died stay until a rebuild; this bounds what they take, and what a rebuild
 // reads.
 constexpr uint64_t kMaxOpenWrites = 1'000'000;
-// With this bound the command time-out applies to a bounded piece of work, however many keys a call
-// has.
-constexpr size_t kMaxScripts = 64;  // in one round trip
 // Pieces of a download: no reply is larger than one, and no round trip has more than kPieces.
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr size_t kPieces = 16;
@@ -55,6 +52,13 @@ std::vector<std::string_view> KeysAt(std::span<const std::string_view> keys,
 
 size_t CountOf(const RedisBitmapShape& shape) { return static_cast<size_t>(shape.num_probes); }
 
+// Fields of Redisson's that its users may have written otherwise, and a time to live of -1 or -2,
+// which is none, count as 0.
+uint64_t NumberIn(const std::vector<Reply>& fields, DescribedField field) {
+  uint64_t value = 0;
+  return absl::SimpleAtoi(fields[field].text, &value) ? value : 0;
+}
+
 }  // namespace
 
 absl::StatusOr<Reply> BitmapFilter::Impl::Run(const Script& script,
@@ -68,20 +72,28 @@ absl::StatusOr<Reply> BitmapFilter::Impl::Run(const Script& script,
 absl::StatusOr<Reply> BitmapFilter::Impl::RunIfOurs(const Script& script,
                                                     const std::vector<std::string>& arguments) {
   const std::string rule(RedisBitmapRuleName(options_.rule));
-  const auto& shape = options_.shape_without_configuration;
-  // -1 is a length that no string is below: without a shape only a configuration makes a string
-  // ours.
-  std::vector<std::string> all = {rule, shape.has_value() ? absl::StrCat(BytesOf(*shape)) : "-1"};
+  std::vector<std::string> all = {rule, MostBytesOfOurs()};
   all.insert(all.end(), arguments.begin(), arguments.end());
   absl::StatusOr<Reply> reply = Run(script, all);
   if (!reply.ok()) return reply;
-  const absl::StatusOr<std::string> word = WordOf(*reply);
-  if (!word.ok()) return word.status();
-  if (*word == "foreign" && reply->elements.size() == 2) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name(), ": there is ", reply->elements[1].text, " under this name, no filter of ", rule));
-  }
+  const absl::Status status = CheckHolder(*reply);
+  if (!status.ok()) return status;
   return reply;
+}
+
+// -1 is a length that no string is below: without a shape only a configuration makes a string ours.
+std::string BitmapFilter::Impl::MostBytesOfOurs() const {
+  const auto& shape = options_.shape_without_configuration;
+  return shape.has_value() ? absl::StrCat(BytesOf(*shape)) : "-1";
+}
+
+absl::Status BitmapFilter::Impl::CheckHolder(const Reply& reply) const {
+  const absl::StatusOr<std::string> word = WordOf(reply);
+  if (!word.ok()) return word.status();
+  if (*word != "foreign" || reply.elements.size() != 2) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(name(), ": there is ", reply.elements[1].text, " under this name, no filter of ",
+                   std::string(RedisBitmapRuleName(options_.rule))));
 }
 
 absl::StatusOr<std::vector<Reply>> BitmapFilter::Impl::Describe() {
@@ -315,27 +327,29 @@ absl::StatusOr<uint64_t> BitmapFilter::Impl::Write(std::span<const std::string_v
 
 absl::StatusOr<std::unique_ptr<BitmapFilter>> BitmapFilter::Open(
     Client* client, std::string_view name, const BitmapFilterOptions& options) {
-  if (name.empty()) return absl::InvalidArgumentError("Redis filter: an empty name");
-  // Where the braces of a name make no tag of their own, the keys beside it have another slot, and
-  // no script could name them all.
-  if (SlotOf(KeyBeside(name, "config")) != SlotOf(name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Redis filter: the braces of the name '", std::string(name),
-                     "' put its configuration into another slot; use {tag} or none"));
-  }
-  if (RedisBitmapRuleName(options.rule) == "unknown") {
-    return absl::InvalidArgumentError("Redis filter: a rule that is not known");
-  }
-  if (options.shape_without_configuration.has_value()) {
-    RedisBitmapShape shape = *options.shape_without_configuration;
-    const absl::Status status = CheckRedisBitmapShape(shape);
-    if (!status.ok()) return status;
-    if (shape.rule != options.rule) {
-      return absl::InvalidArgumentError("Redis filter: the shape is of another rule");
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<BitmapFilter>> {
+    if (name.empty()) return absl::InvalidArgumentError("Redis filter: an empty name");
+    // Where the braces of a name make no tag of their own, the keys beside it have another slot,
+    // and no script could name them all.
+    if (SlotOf(KeyBeside(name, "config")) != SlotOf(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Redis filter: the braces of the name '", std::string(name),
+                       "' put its configuration into another slot; use {tag} or none"));
     }
-  }
-  return std::unique_ptr<BitmapFilter>(
-      new BitmapFilter(std::make_unique<Impl>(client, name, options)));
+    if (RedisBitmapRuleName(options.rule) == "unknown") {
+      return absl::InvalidArgumentError("Redis filter: a rule that is not known");
+    }
+    if (options.shape_without_configuration.has_value()) {
+      RedisBitmapShape shape = *options.shape_without_configuration;
+      const absl::Status status = CheckRedisBitmapShape(shape);
+      if (!status.ok()) return status;
+      if (shape.rule != options.rule) {
+        return absl::InvalidArgumentError("Redis filter: the shape is of another rule");
+      }
+    }
+    return std::unique_ptr<BitmapFilter>(
+        new BitmapFilter(std::make_unique<Impl>(client, name, options)));
+  });
 }
 
 BitmapFilter::BitmapFilter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -435,24 +449,18 @@ absl::StatusOr<BitmapFilterInfo> BitmapFilter::GetInfo() {
     request.Command({"BITCOUNT", name()});
     const absl::StatusOr<Reply> ones = impl_->client()->ExecuteOne(name(), request);
     if (!ones.ok()) return ones.status();
-    // Fields of Redisson's that its users may have written otherwise, and a time to live of -1 or
-    // -2, which is none, count as 0.
-    const auto number = [&fields](DescribedField field) {
-      uint64_t value = 0;
-      return absl::SimpleAtoi((*fields)[field].text, &value) ? value : 0;
-    };
     BitmapFilterInfo info;
     info.shape = layout->shape;
     info.has_configuration = layout->has_configuration;
     info.is_complete = layout->is_complete;
     info.is_being_rebuilt = !layout->token.empty();
     info.generation = (*fields)[kGenerationField].text;
-    info.num_bytes = number(kLengthField);
+    info.num_bytes = NumberIn(*fields, kLengthField);
     info.num_ones = static_cast<uint64_t>(ones->integer);
-    info.open_writes = number(kNumNotesField);
-    info.expected_insertions = number(kInsertionsField);
+    info.open_writes = NumberIn(*fields, kNumNotesField);
+    info.expected_insertions = NumberIn(*fields, kInsertionsField);
     if (!absl::SimpleAtod((*fields)[kRateField].text, &info.fpr)) info.fpr = 0;
-    info.ttl_left = std::chrono::milliseconds(number(kTtlField));
+    info.ttl_left = std::chrono::milliseconds(NumberIn(*fields, kTtlField));
     return info;
   });
 }
@@ -466,26 +474,31 @@ uint64_t BitmapFilterInfo::EstimatedKeys() const {
   return static_cast<uint64_t>(std::llround(-bits / shape.num_probes * std::log1p(-ones / bits)));
 }
 double BitmapFilterInfo::ExpectedFpr() const {
-  return std::pow(static_cast<double>(num_ones) / static_cast<double>(shape.num_bits),
-                  shape.num_probes);
+  const double fill = static_cast<double>(num_ones) / static_cast<double>(shape.num_bits);
+  return std::pow(std::min(fill, 1.0), shape.num_probes);
 }
 
 absl::StatusOr<RedisBitmap> BitmapFilter::Download() {
   return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBitmap> {
-    const absl::StatusOr<BitmapFilterInfo> info = GetInfo();
-    if (!info.ok()) return info.status();
-    if (info->num_bytes > BytesOf(info->shape)) {
+    const absl::StatusOr<std::vector<Reply>> fields = impl_->Describe();
+    if (!fields.ok()) return fields.status();
+    const absl::StatusOr<BitmapLayout> layout = ParseLayout(*fields, impl_->options(), name());
+    if (!layout.ok()) return layout.status();
+    const uint64_t num_bytes = NumberIn(*fields, kLengthField);
+    if (num_bytes > BytesOf(layout->shape)) {
       return absl::FailedPreconditionError(
-          absl::StrCat(name(), ": ", info->num_bytes, " bytes, more than its configuration says"));
+          absl::StrCat(name(), ": ", num_bytes, " bytes, more than its configuration says"));
     }
+    const absl::Status replaced =
+        absl::AbortedError(absl::StrCat(name(), ": replaced while it was read"));
     // Not one step: bits that are set meanwhile may be in it or not.
     std::string value;
-    while (value.size() < info->num_bytes) {
+    while (value.size() < num_bytes) {
       Request request;
       uint64_t begin = value.size();
-      for (size_t i = 0; i < kPieces && begin < info->num_bytes; ++i, begin += kPieceBytes) {
+      for (size_t i = 0; i < kPieces && begin < num_bytes; ++i, begin += kPieceBytes) {
         request.Command({"GETRANGE", name(), absl::StrCat(begin),
-                         absl::StrCat(std::min(begin + kPieceBytes, info->num_bytes) - 1)});
+                         absl::StrCat(std::min(begin + kPieceBytes, num_bytes) - 1)});
       }
       const absl::StatusOr<std::vector<Reply>> pieces = impl_->client()->Execute(name(), request);
       if (!pieces.ok()) return pieces.status();
@@ -493,14 +506,16 @@ absl::StatusOr<RedisBitmap> BitmapFilter::Download() {
         const absl::Status status = piece.ToStatus();
         if (!status.ok()) return status;
         value.append(piece.text);
-        const bool is_last = value.size() >= info->num_bytes;
+        const bool is_last = value.size() >= num_bytes;
         // A short piece before the end: the string was replaced by a shorter one, or is gone.
-        if (piece.text.size() != kPieceBytes && !is_last) {
-          return absl::AbortedError(absl::StrCat(name(), ": replaced while it was read"));
-        }
+        if (piece.text.size() != kPieceBytes && !is_last) return replaced;
       }
     }
-    return RedisBitmap::FromString(info->shape, value);
+    // Pieces of two generations would deny keys of both.
+    const absl::StatusOr<std::vector<Reply>> after = impl_->Describe();
+    if (!after.ok()) return after.status();
+    if ((*after)[kStampField].text != layout->stamp) return replaced;
+    return RedisBitmap::FromString(layout->shape, value);
   });
 }
 

@@ -25,6 +25,10 @@ class BitmapFilter::Impl {
   // The same for one that begins to replace or remove the filter: only if it is one, or nothing is
   // there. FailedPrecondition names what is there instead.
   absl::StatusOr<Reply> RunIfOurs(const Script& script, const std::vector<std::string>& arguments);
+  // As scripts have it: up to how many bytes a string without configuration is such a filter.
+  std::string MostBytesOfOurs() const;
+  // FailedPrecondition, naming it, if the script has found something else under the name.
+  absl::Status CheckHolder(const Reply& reply) const;
 
   // The configuration as it is now, or as it was when it was last looked at.
   absl::StatusOr<std::vector<Reply>> Describe();

@@ -26,11 +26,19 @@ namespace {
 constexpr size_t kMaxFillScripts = 16;  // in one round trip
 constexpr uint64_t kUploadBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxNotePages = 1'000'000;  // kMaxOpenWrites, if there were one on each
+// A note has the keys of a whole script, perhaps a megabyte: a page of them must be no longer than
+// ClientOptions::max_reply_bytes.
+constexpr std::string_view kNotesOfPage = "10";
 
 absl::Status LostError(const std::string& name) {
   return absl::AbortedError(absl::StrCat(
       name,
       ": this rebuild is lost: its lease has ended, another has begun, or the filter is gone"));
+}
+
+// A time that the server cannot add to its own would leave a rebuild behind that never ends.
+std::string LeaseText(const RebuildOptions& options) {
+  return absl::StrCat(std::min(options.lease, kLongestTtl).count());
 }
 
 }  // namespace
@@ -50,7 +58,7 @@ class BitmapRebuild::Impl {
   absl::Status Finish();
   absl::Status Run(const Script& script, const std::vector<std::string>& arguments);
 
-  std::string lease() const { return absl::StrCat(options_.lease.count()); }
+  std::string lease() const { return LeaseText(options_); }
   std::string bytes() const { return absl::StrCat(BytesOf(shape_)); }
   const std::string& token() const { return token_; }
   uint64_t number() const { return number_; }
@@ -72,7 +80,9 @@ class BitmapRebuild::Impl {
 absl::Status BitmapRebuild::Impl::Check(const Reply& reply) const {
   const absl::StatusOr<std::string> word = WordOf(reply);
   if (!word.ok()) return word.status();
-  return *word == "ok" ? absl::OkStatus() : LostError(filter_->name());
+  if (*word == "ok") return absl::OkStatus();
+  const absl::Status foreign = filter_->CheckHolder(reply);
+  return foreign.ok() ? LostError(filter_->name()) : foreign;
 }
 
 absl::Status BitmapRebuild::Impl::Run(const Script& script,
@@ -147,11 +157,10 @@ absl::StatusOr<std::vector<std::string>> BitmapRebuild::Impl::AddNotes() {
   std::string cursor = "0";
   uint64_t num_pages = 0;
   do {
-    // Each has some hundred places, full or not, and a note takes one; a server that never comes to
-    // an end is none.
+    // A server that never comes to an end is none.
     if (++num_pages > kMaxNotePages) return absl::DataLossError("Redis: HSCAN does not end");
     Request request;
-    request.Command({"HSCAN", filter_->keys()[kNotesKey], cursor, "COUNT", "100"});
+    request.Command({"HSCAN", filter_->keys()[kNotesKey], cursor, "COUNT", kNotesOfPage});
     const absl::StatusOr<Reply> page = filter_->client()->ExecuteOne(filter_->name(), request);
     if (!page.ok()) return page.status();
     if (page->elements.size() != 2) return absl::DataLossError("Redis: HSCAN gives no page");
@@ -200,7 +209,8 @@ absl::Status BitmapRebuild::Impl::Finish() {
   const absl::Status committed =
       Run(CommitScript(), {token_, bytes(), std::string(RedisBitmapRuleName(shape_.rule)),
                            absl::StrCat(shape_.num_bits), absl::StrCat(shape_.num_probes), ttl,
-                           absl::StrCat(options_.expected_insertions), JavaDouble(options_.fpr)});
+                           absl::StrCat(options_.expected_insertions), JavaDouble(options_.fpr),
+                           filter_->MostBytesOfOurs()});
   // Also after an error, which may hide that the script has run.
   filter_->ForgetLayout();
   return committed.ok() ? RemoveNotes(*old_ids) : committed;
@@ -222,9 +232,8 @@ absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
           absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
     }
     const absl::StatusOr<Reply> reply = impl_->RunIfOurs(
-        StartScript(),
-        {UniqueDigits(), absl::StrCat(options.lease.count()), absl::StrCat(shape.num_bits),
-         absl::StrCat(shape.num_probes), absl::StrCat(BytesOf(shape))});
+        StartScript(), {UniqueDigits(), LeaseText(options), absl::StrCat(shape.num_bits),
+                        absl::StrCat(shape.num_probes), absl::StrCat(BytesOf(shape))});
     if (!reply.ok()) return reply.status();
     const absl::StatusOr<std::string> word = WordOf(*reply);
     if (!word.ok()) return word.status();

@@ -272,8 +272,16 @@ return {'ok'}
 // Bits, configuration, time to live and generation change in this one step. Whoever has offsets of
 // before is refused from here on by the stamp, since the token becomes the generation. An empty
 // ARGV[6] keeps the moment at which the filter expires; of a filter that others made it is the
-// string's own.
+// string's own. If that moment has come nothing is left to be replaced. With a time to live of its
+// own the rebuild goes on, and leaves its number where the next one counts from.
 constexpr absl::string_view kCommit = R"lua(
+local what = holder(ARGV[3], ARGV[9])
+if what ~= 'ours' then return {'foreign', what} end
+local is_gone = not s[1] and not c[1] and redis.call('EXISTS', KEYS[1]) == 0
+if is_gone and ARGV[6] == '' then
+  redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[7])
+  return {'lost'}
+end
 local at = tonumber(redis.call('HGET', KEYS[2], 'expire_at') or '0')
 if ARGV[6] ~= '' then
   local ttl = tonumber(ARGV[6])
@@ -285,6 +293,7 @@ end
 redis.call('UNLINK', KEYS[1])
 redis.call('RENAME', KEYS[4], KEYS[1])
 redis.call('DEL', KEYS[5])
+redis.call('HSET', KEYS[2], 'fence', string.match(token, '^%d+'))
 configure(ARGV[3], ARGV[4], ARGV[5], token, at, ARGV[7], ARGV[8])
 return {'ok'}
 )lua";
@@ -358,7 +367,8 @@ const Script& UniteScript() {
   return *script;
 }
 const Script& CommitScript() {
-  static const Script* const script = new Script(absl::StrCat(Times(), kToken, kLost, kCommit));
+  static const Script* const script =
+      new Script(absl::StrCat(Times(), kStamp, kToken, kLost, kHolder, kCommit));
   return *script;
 }
 const Script& AbandonScript() {

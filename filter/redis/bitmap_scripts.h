@@ -53,7 +53,8 @@ const Script& FillScript();
 const Script& UploadScript();
 // ARGV: token, lease, bytes of the upload. "lost".
 const Script& UniteScript();
-// ARGV: token, bytes, rule, bits, probes, time to live, insertions, rate. "lost".
+// ARGV: token, bytes, rule, bits, probes, time to live, insertions, rate, and most bytes as
+// StartScript. "lost", "foreign".
 const Script& CommitScript();
 // ARGV: token. Ok in any case.
 const Script& AbandonScript();

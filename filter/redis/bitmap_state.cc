@@ -48,9 +48,6 @@ std::array<uint64_t, 2> RandomBits() {
   return {static_cast<uint64_t>(now), static_cast<uint64_t>(::getpid())};
 }
 
-// "For ever", of which two can be added up.
-constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365 * 100);
-
 }  // namespace
 
 // Which configuration counts:

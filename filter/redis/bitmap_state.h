@@ -5,6 +5,7 @@
 #define WINNOW_FILTER_REDIS_BITMAP_STATE_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
@@ -39,6 +40,13 @@ absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
 absl::StatusOr<std::string> WordOf(const Reply& reply);
 
 inline uint64_t BytesOf(const RedisBitmapShape& shape) { return (shape.num_bits + 7) / 8; }
+
+// With this bound the command time-out applies to a bounded piece of work, however many keys a call
+// has.
+inline constexpr size_t kMaxScripts = 64;  // in one round trip
+
+// "For ever", of which two can be added up.
+inline constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365 * 100);
 
 // Random digits, for tokens and notes: no two are equal.
 std::string UniqueDigits();

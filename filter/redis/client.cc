@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,9 @@ Next NextStep(const Reply& reply) {
   return Next::kDone;
 }
 
+// A slot that moves does so key by key: asked again at once, the server would give the same answer.
+constexpr std::chrono::milliseconds kTryAgainPause(20);
+
 // Lets the next command alone touch a slot that the server is importing.
 constexpr std::string_view kAsking = "*1\r\n$6\r\nASKING\r\n";
 
@@ -71,19 +75,21 @@ class Client::Impl {
   void Learn(uint16_t slot, const Endpoint& endpoint) ABSL_LOCKS_EXCLUDED(mutex_);
   void Forget(uint16_t slot) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // `name` is the endpoint's, made once so that giving back takes no memory.
+  // `name` is the endpoint's, made once so that giving back takes no memory. Connecting moves the
+  // deadline, waiting for a connection does not.
   absl::StatusOr<std::unique_ptr<Connection>> Take(const Endpoint& endpoint,
-                                                   const std::string& name, SteadyTime deadline)
+                                                   const std::string& name, SteadyTime* deadline)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Null: it was closed.
   void GiveBack(const std::string& name, std::unique_ptr<Connection> connection)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::vector<Reply>> ExchangeWith(const Endpoint& endpoint, std::string_view bytes,
                                                   size_t num_replies, SteadyTime* deadline);
-  // Of the answers, keeps those that are final in `*replies` and gives what is still to be done.
+  // Of the answers, keeps those that are final in `*replies` and gives what is still to be done;
+  // `*is_moving` tells that the slot is about to move.
   absl::StatusOr<std::vector<Pending>> Sort(std::vector<Pending> sent, std::vector<Reply> answers,
                                             uint16_t slot, Endpoint* endpoint, bool* asking,
-                                            std::vector<Reply>* replies);
+                                            bool* is_moving, std::vector<Reply>* replies);
 
   const ServerUrl url_;
   const ClientOptions options_;
@@ -119,7 +125,7 @@ void Client::Impl::Forget(uint16_t slot) {
 // what all callers get meanwhile, without waiting.
 absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& endpoint,
                                                                const std::string& name,
-                                                               SteadyTime deadline) {
+                                                               SteadyTime* deadline) {
   {
     const MutexLock lock(&mutex_);
     if (servers_.size() >= kMaxServers && servers_.count(name) == 0) {
@@ -146,7 +152,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
         break;
       }
       const auto left =
-          std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
+          std::chrono::duration_cast<std::chrono::microseconds>(*deadline - Clock::now());
       if (left.count() <= 0) {
         return absl::DeadlineExceededError(absl::StrCat(
             "Redis at ", name, ": all ", options_.max_connections, " connections are in use"));
@@ -154,8 +160,11 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
       connection_freed_.WaitFor(&mutex_, left);
     }
   }
+  const Clock::time_point before = Clock::now();
   absl::StatusOr<std::unique_ptr<Connection>> connection =
       CatchOutOfMemory([&] { return Connection::Open(endpoint, url_, options_); });
+  // Connecting has a time-out of its own.
+  *deadline += std::min<Clock::duration>(Clock::now() - before, options_.connect_timeout);
   if (!connection.ok()) {
     const MutexLock lock(&mutex_);
     Server& server = servers_[name];
@@ -185,12 +194,9 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::ExchangeWith(const Endpoint& en
                                                               std::string_view bytes,
                                                               size_t num_replies,
                                                               SteadyTime* deadline) {
-  const Clock::time_point before = Clock::now();
   const std::string name = endpoint.ToString();
-  absl::StatusOr<std::unique_ptr<Connection>> connection = Take(endpoint, name, *deadline);
+  absl::StatusOr<std::unique_ptr<Connection>> connection = Take(endpoint, name, deadline);
   if (!connection.ok()) return connection.status();
-  // Connecting has a time-out of its own.
-  *deadline += std::min<Clock::duration>(Clock::now() - before, options_.connect_timeout);
   // A connection that is cut short by a lack of memory is given back as well: closed.
   absl::StatusOr<std::vector<Reply>> replies =
       CatchOutOfMemory([&] { return (*connection)->Exchange(bytes, num_replies, *deadline); });
@@ -204,7 +210,7 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::ExchangeWith(const Endpoint& en
 // that are sent again keep their order among themselves.
 absl::StatusOr<std::vector<Client::Impl::Pending>> Client::Impl::Sort(
     std::vector<Pending> sent, std::vector<Reply> answers, uint16_t slot, Endpoint* endpoint,
-    bool* asking, std::vector<Reply>* replies) {
+    bool* asking, bool* is_moving, std::vector<Reply>* replies) {
   std::vector<Pending> left;
   const Endpoint asked = *endpoint;
   // An answer to ASKING before each. Whoever is not redirected is asked again in the same way.
@@ -214,6 +220,7 @@ absl::StatusOr<std::vector<Client::Impl::Pending>> Client::Impl::Sort(
   for (size_t i = 0; i < sent.size(); ++i) {
     Reply& answer = answers[i * stride + stride - 1];
     const Next next = NextStep(answer);
+    *is_moving = *is_moving || next == Next::kAgain;
     if (next == Next::kMoved || next == Next::kAsk) {
       const std::vector<std::string> words = absl::StrSplit(answer.text, ' ');
       absl::StatusOr<Endpoint> other =
@@ -242,10 +249,16 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::Execute(std::string_view key,
   const uint16_t slot = SlotOf(key);
   Endpoint endpoint = EndpointOf(slot);
   bool asking = false;
+  bool is_moving = false;
   // One for all rounds: redirections do not prolong the call, but for connecting.
   SteadyTime deadline = Clock::now() + options_.command_timeout;
   // One round more than redirections, and one for scripts that a server did not know.
   for (int round = 0; round <= options_.max_redirects + 1 && !pending.empty(); ++round) {
+    if (is_moving) {
+      std::this_thread::sleep_for(
+          std::min<Clock::duration>(kTryAgainPause, deadline - Clock::now()));
+    }
+    is_moving = false;
     std::string bytes;
     for (const Pending& command : pending) {
       if (asking) bytes.append(kAsking);
@@ -258,13 +271,17 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::Execute(std::string_view key,
       Forget(slot);
       return answers.status();
     }
-    absl::StatusOr<std::vector<Pending>> left =
-        Sort(std::move(pending), *std::move(answers), slot, &endpoint, &asking, &replies);
+    absl::StatusOr<std::vector<Pending>> left = Sort(std::move(pending), *std::move(answers), slot,
+                                                     &endpoint, &asking, &is_moving, &replies);
     if (!left.ok()) return left.status();
     pending = *std::move(left);
   }
   if (pending.empty()) return replies;
   Forget(slot);
+  if (is_moving) {
+    return absl::UnavailableError(
+        absl::StrCat("Redis at ", endpoint.ToString(), ": TRYAGAIN, as the slot is being moved"));
+  }
   return absl::UnavailableError(absl::StrCat("Redis: redirected more than ", options_.max_redirects,
                                              " times, at last to ", endpoint.ToString()));
 }
@@ -299,12 +316,14 @@ absl::StatusOr<std::vector<Reply>> Client::Execute(std::string_view key, const R
 }
 
 absl::StatusOr<Reply> Client::ExecuteOne(std::string_view key, const Request& request) {
-  absl::StatusOr<std::vector<Reply>> replies = Execute(key, request);
-  if (!replies.ok()) return replies.status();
-  if (replies->size() != 1) return absl::InvalidArgumentError("Redis: a request of one command");
-  const absl::Status status = replies->front().ToStatus();
-  if (!status.ok()) return status;
-  return std::move(replies->front());
+  return CatchOutOfMemory([&]() -> absl::StatusOr<Reply> {
+    absl::StatusOr<std::vector<Reply>> replies = impl_->Execute(key, request);
+    if (!replies.ok()) return replies.status();
+    if (replies->size() != 1) return absl::InvalidArgumentError("Redis: a request of one command");
+    const absl::Status status = replies->front().ToStatus();
+    if (!status.ok()) return status;
+    return std::move(replies->front());
+  });
 }
 
 }  // namespace winnow::filter::redis

@@ -63,7 +63,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& end
 
 absl::Status Connection::Introduce(const ServerUrl& url, SteadyTime deadline) {
   Request request;
-  if (!url.password.empty() && !url.user.empty()) {
+  // A user may need no password, but one who is named is not to become the default user.
+  if (!url.user.empty()) {
     request.Command({"AUTH", url.user, url.password});
   } else if (!url.password.empty()) {
     request.Command({"AUTH", url.password});

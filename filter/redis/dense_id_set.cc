@@ -79,9 +79,12 @@ class DenseIdSet::Impl {
   QueryCounter* counter() { return &counter_; }
 
  private:
-  // One script, or as many as the ids need, in one round trip: what each answered behind "ok".
+  // One script, or as many as the ids need: what each answered behind "ok".
   absl::StatusOr<std::vector<Reply>> Run(const Script& script, std::string_view what,
                                          std::span<const uint64_t> ids);
+  // Those of one round trip, for the ids at the front of `*ids`, which it takes away.
+  absl::Status RunRound(const Script& script, std::string_view what, std::span<const uint64_t>* ids,
+                        std::vector<Reply>* results);
 
   Client* const client_;
   const std::string key_;
@@ -96,20 +99,30 @@ absl::StatusOr<std::vector<Reply>> DenseIdSet::Impl::Run(const Script& script,
     return absl::InvalidArgumentError(
         absl::StrCat(key_, ": ids may be limited to ", kMostMaxId, " at most, not ", max_id_));
   }
-  Request request;
+  std::vector<Reply> results;
   // At least once, without any id: the script tells whether the set is there.
   do {
-    const auto part = ids.first(std::min(kIdsOfScript, ids.size()));
+    const absl::Status status = RunRound(script, what, &ids, &results);
+    if (!status.ok()) return status;
+  } while (!ids.empty());
+  return results;
+}
+
+absl::Status DenseIdSet::Impl::RunRound(const Script& script, std::string_view what,
+                                        std::span<const uint64_t>* ids,
+                                        std::vector<Reply>* results) {
+  Request request;
+  do {
+    const auto part = ids->first(std::min(kIdsOfScript, ids->size()));
     request.BeginScript(script, std::span(&key_, 1), 2 + part.size());
     request.Append(what);
     // Bytes from 0 up to the one that has the last id.
     request.Append(max_id_ / 8 + 1);
     for (const uint64_t id : part) request.Append(id);
-    ids = ids.subspan(part.size());
-  } while (!ids.empty());
+    *ids = ids->subspan(part.size());
+  } while (!ids->empty() && request.num_commands() < kMaxScripts);
   absl::StatusOr<std::vector<Reply>> replies = client_->Execute(key_, request);
   if (!replies.ok()) return replies.status();
-  std::vector<Reply> results;
   for (Reply& reply : *replies) {
     const absl::StatusOr<std::string> word = WordOf(reply);
     if (!word.ok()) return word.status();
@@ -123,9 +136,9 @@ absl::StatusOr<std::vector<Reply>> DenseIdSet::Impl::Run(const Script& script,
     if (*word != "ok" || reply.elements.size() != 2) {
       return absl::DataLossError("Redis: not the script's answer");
     }
-    results.push_back(std::move(reply.elements[1]));
+    results->push_back(std::move(reply.elements[1]));
   }
-  return results;
+  return absl::OkStatus();
 }
 
 absl::Status DenseIdSet::Impl::Create() {

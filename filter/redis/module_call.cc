@@ -81,18 +81,20 @@ absl::StatusOr<std::vector<Reply>> CallModuleForAll(Client* client, std::string_
                                                     std::span<const std::string_view> prefix,
                                                     std::span<const std::string_view> items) {
   const size_t stride = kMaxArguments - 20;
-  Request request;
-  for (size_t begin = 0; begin < items.size(); begin += stride) {
-    AppendCall(key, command, prefix, items.subspan(begin, std::min(stride, items.size() - begin)),
-               &request);
-  }
-  absl::StatusOr<std::vector<Reply>> replies = client->Execute(key, request);
-  if (!replies.ok()) return replies.status();
   std::vector<Reply> all;
-  for (Reply& reply : *replies) {
-    absl::StatusOr<Reply> result = ResultOf(key, std::move(reply));
-    if (!result.ok()) return result.status();
-    for (Reply& element : result->elements) all.push_back(std::move(element));
+  for (size_t begin = 0; begin < items.size();) {
+    Request request;
+    for (; begin < items.size() && request.num_commands() < kMaxScripts; begin += stride) {
+      AppendCall(key, command, prefix, items.subspan(begin, std::min(stride, items.size() - begin)),
+                 &request);
+    }
+    absl::StatusOr<std::vector<Reply>> replies = client->Execute(key, request);
+    if (!replies.ok()) return replies.status();
+    for (Reply& reply : *replies) {
+      absl::StatusOr<Reply> result = ResultOf(key, std::move(reply));
+      if (!result.ok()) return result.status();
+      for (Reply& element : result->elements) all.push_back(std::move(element));
+    }
   }
   // Fewer are possible: a filter that is full ends its array with the error.
   if (all.size() > items.size()) {

@@ -18,8 +18,8 @@ namespace winnow::filter::redis {
 absl::StatusOr<Reply> CallModule(Client* client, std::string_view key, std::string_view command,
                                  std::span<const std::string_view> arguments);
 
-// The same with more arguments than one command takes, in one round trip: the elements of all
-// answers, which are arrays, in order.
+// The same with more arguments than one command takes, in one round trip for each kMaxScripts
+// commands: the elements of all answers, which are arrays, in order.
 absl::StatusOr<std::vector<Reply>> CallModuleForAll(Client* client, std::string_view key,
                                                     std::string_view command,
                                                     std::span<const std::string_view> prefix,

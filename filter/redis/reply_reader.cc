@@ -125,18 +125,15 @@ ReplyReader::~ReplyReader() = default;
 
 absl::Status ReplyReader::Feed(std::string_view bytes) {
   if (reader_ == nullptr) return absl::ResourceExhaustedError("Redis: no memory for a reader");
-  // Before hiredis has them: its buffer grows with what it is fed, and a bulk string may announce
-  // up to 512 MiB.
   bytes_unread_ += bytes.size();
-  if (bytes_unread_ > max_bytes_) {
-    return absl::DataLossError(absl::StrCat("Redis: a reply of more than ", max_bytes_, " bytes"));
-  }
   if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
     return absl::ResourceExhaustedError(absl::StrCat("Redis: ", reader_->errstr));
   }
   return absl::OkStatus();
 }
 
+// A bulk string may announce up to 512 MiB: hiredis's buffer grows with what it is fed, and what is
+// fed at a time may hold many small replies. So it is the reply under way that is measured.
 absl::StatusOr<std::optional<Reply>> ReplyReader::Next() {
   if (reader_ == nullptr) return absl::ResourceExhaustedError("Redis: no memory for a reader");
   void* object = nullptr;
@@ -149,11 +146,16 @@ absl::StatusOr<std::optional<Reply>> ReplyReader::Next() {
     }
     return absl::DataLossError(absl::StrCat("Redis: not its protocol: ", reader_->errstr));
   }
-  if (object == nullptr) return std::optional<Reply>();
   const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
-  // The budget is for each reply. What is behind `pos` is the beginning of the next ones.
+  // What is behind `pos` after a whole reply is the beginning of the next ones.
+  const uint64_t bytes_behind = reply != nullptr ? reader_->len - reader_->pos : 0;
+  if (bytes_unread_ - bytes_behind > max_bytes_) {
+    return absl::DataLossError(absl::StrCat("Redis: a reply of more than ", max_bytes_, " bytes"));
+  }
+  if (reply == nullptr) return std::optional<Reply>();
+  // The budget is for each reply.
   elements_left_ = max_elements_;
-  bytes_unread_ = reader_->len - reader_->pos;
+  bytes_unread_ = bytes_behind;
   return std::optional<Reply>(std::move(*reply));
 }
 

@@ -20,12 +20,13 @@ namespace winnow::filter::redis {
 // Used by one thread.
 class ReplyReader {
  public:
-  // A reply of more bytes, or with more elements in all, is refused.
+  // A reply of more bytes, or with more elements in all, is refused by Next.
   ReplyReader(uint64_t max_bytes, uint64_t max_elements);
   ~ReplyReader();
   ReplyReader(const ReplyReader&) = delete;
   ReplyReader& operator=(const ReplyReader&) = delete;
 
+  // Between two calls take all replies that are whole.
   absl::Status Feed(std::string_view bytes);
   // The next whole reply, or nothing before more bytes came. DataLoss: this is no Redis, or more
   // than the limits allow; nothing can be read any more then.

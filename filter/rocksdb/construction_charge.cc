@@ -1,5 +1,6 @@
 #include "filter/rocksdb/construction_charge.h"
 
+#include <algorithm>
 #include <random>
 
 namespace winnow::filter::internal {
@@ -73,6 +74,10 @@ void ConstructionCharge::Set(uint64_t bytes) {
   while (entries_.size() > wanted) {
     cache_->Release(entries_.back(), /*erase_if_last_ref=*/true);
     entries_.pop_back();
+  }
+  // All memory first: an entry that could not be noted would stay in the cache for ever.
+  if (wanted > entries_.capacity()) {
+    entries_.reserve(std::max<size_t>(wanted, 2 * entries_.capacity()));
   }
   while (entries_.size() < wanted) {
     // A key of its own for each entry: an equal one would replace the entry before.

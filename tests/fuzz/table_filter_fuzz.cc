@@ -19,7 +19,7 @@ void CheckBounds(const winnow::FilterNode& node) {
       if (state->IsDone() || !state->BeginRow(row)) continue;
       const winnow::Shown shown = state->Show({"f", column, 5, "value", 0});
       if (shown == winnow::Shown::kNo || !state->EndRow()) continue;
-      if (!state->RetainsCell({"f", column, 5, "value", 0})) continue;
+      if (state->Retained({"f", column, 5, "value", 0}) == winnow::Shown::kNo) continue;
       const auto* const in_rows = rows.FirstEndingBehind(row);
       winnow::fuzz::Require(in_rows != nullptr && in_rows->Has(row), "a row is out of bounds");
       const auto* const in_columns = columns.FirstEndingBehind(column);

@@ -1,5 +1,6 @@
 """Each rule of `tools/dev lint` finds the one violation in a small tree, and nothing else."""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -29,6 +30,21 @@ engine_folder(db winnow_file_system
 
 # A package of lint's own, which a machine that only runs the tests may lack.
 needs_ctags = unittest.skipUnless(shutil.which("ctags"), "no ctags here")
+
+
+class FakeCompiler(SourceTree):
+    """A tree whose compiler refuses the files that end like one of `refuses`."""
+
+    def __init__(self, root, refuses):
+        super().__init__(root, jobs=1, precompiled=True)
+        self.refuses = refuses
+        self.compiled = []
+
+    def run(self, command):
+        source = pathlib.Path(command[command.index("-Wall") - 1]).relative_to(self.root)
+        self.compiled.append(str(source))
+        pathlib.Path(self.root, command[command.index("-MF") + 1]).touch()
+        return int(str(source).endswith(self.refuses)), ""
 
 
 class LintRules(unittest.TestCase):
@@ -184,6 +200,24 @@ class LintRules(unittest.TestCase):
         self.assertEqual(found, {"first.cc": pathlib.Path("engine/a.h"),
                                  "public.cc": pathlib.Path("engine/include/winnow/b.h"),
                                  "second.cc": None, "foreign.cc": None})
+
+    def test_sources_are_compiled_together_and_alone_where_that_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve()
+            names = [f"engine/db/{letter}.cc" for letter in "abcdefghij"] + ["engine/log/only.cc"]
+            for name in names:
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text("", encoding="utf-8")
+            commands = root / compile_check.COMPILE_COMMANDS
+            commands.parent.mkdir(parents=True)
+            commands.write_text(json.dumps(
+                [{"file": str(root / name), "command": f"g++ -I. -c {name}"} for name in names]),
+                encoding="utf-8")
+            tree = FakeCompiler(root, refuses=("engine+db+a.cc", "db/c.cc"))
+            found = compile_check.violations(tree)
+        self.assertEqual([where for where, _ in found], ["engine/db/c.cc"])
+        self.assertEqual(sorted(tree.compiled), sorted(
+            ["build/lint/engine+db+a.cc", "build/lint/engine+db+i.cc", *names[:8], names[10]]))
 
     def test_huge_file_is_found(self):
         self.assertEqual(self.places(file_rules, {"engine/db/all.cc": "int x;\n" * 801}),

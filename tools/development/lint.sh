@@ -18,8 +18,9 @@ Checks, and fails with rule, file and line:
 and prints the biggest files, the longest functions and the share of comments.
 
   --tidy           also run clang-tidy (minutes)
-  --precompiled    sources are compiled behind the headers that the build precompiles, in a third
-                   less time; an include of one of those that a source forgets is not found
+  --precompiled    sources are compiled behind the headers that the build precompiles, and together
+                   where the build compiles them together, in less time; an include that a source
+                   forgets, and gets from one of those, is not found
   --rule=NAME      only this rule; may be given several times
 TEXT
 }

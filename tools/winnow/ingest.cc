@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "engine/base/status.h"
-#include "engine/db/sst_writer.h"
+#include "engine/db/database_directory.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
 #include "tools/report/amount_text.h"
@@ -53,7 +53,7 @@ absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output)
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
   const Progress clock(0);
   FileSystem& file_system = *FileSystemOf(options);
-  WINNOW_RETURN_IF_ERROR(CheckSstPath(&file_system, *path));
+  WINNOW_RETURN_IF_ERROR(CheckNewFile(file_system, *path));
   // A table under its name is whole; what a command that was killed has left is not.
   const std::string temporary_path = *path + ".unfinished";
   file_system.Remove(temporary_path).IgnoreError();

@@ -52,6 +52,8 @@ class AppendedFile final : public winnow::WritableFile {
         flush_always_(options.mode == winnow::WritableFileOptions::Mode::kLog) {}
 
   absl::Status Append(std::string_view data) override {
+    // Bytes behind others that are missing would be taken for something else.
+    if (!status_.ok()) return status_;
     // A log's append must be in the hands of the operating system when it returns, or writes that
     // were acknowledged would die with the process; LevelDB's files may buffer until Flush.
     Keep(file_->Append(ToSlice(data))).IgnoreError();  // it stays
@@ -131,7 +133,7 @@ class EnvFileSystem final : public winnow::FileSystem {
   // that exists is an error for some.
   absl::Status CreateDirectories(const std::string& path) override {
     const Status status = env_->CreateDir(path);
-    if (status.ok() || *IsDirectory(path)) return absl::OkStatus();
+    if (status.ok() || IsDirectory(path).value_or(false)) return absl::OkStatus();
     // A parent that is missing is no database that is.
     return status.IsNotFound() ? absl::UnavailableError(TextBehindKind(status))
                                : FromStatus(status);
@@ -147,14 +149,22 @@ class EnvFileSystem final : public winnow::FileSystem {
     std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });
     return names;
   }
-  // An Env in memory may know files but no directories, and list whatever it is asked for.
+  // An Env in memory may know files but no directories, and list whatever it is asked for. An error
+  // that passes, such as a want of descriptors, is no answer: what is there would be taken for
+  // gone.
   absl::StatusOr<bool> Exists(const std::string& path) override {
+    if (env_->FileExists(path)) return true;
     std::vector<std::string> names;
-    return env_->FileExists(path) || (env_->GetChildren(path, &names).ok() && !names.empty());
+    const Status listed = env_->GetChildren(path, &names);
+    if (!listed.ok() && !listed.IsNotFound()) return FromStatus(listed);
+    return listed.ok() && !names.empty();
   }
   absl::StatusOr<bool> IsDirectory(const std::string& path) override {
     std::vector<std::string> names;
-    return env_->GetChildren(path, &names).ok() && (!names.empty() || env_->FileExists(path));
+    const Status listed = env_->GetChildren(path, &names);
+    if (listed.ok()) return !names.empty() || env_->FileExists(path);
+    if (listed.IsNotFound() || !env_->FileExists(path) || IsReadable(path)) return false;
+    return FromStatus(listed);
   }
   absl::StatusOr<uint64_t> FileSize(const std::string& path) override {
     uint64_t size = 0;
@@ -176,6 +186,16 @@ class EnvFileSystem final : public winnow::FileSystem {
   }
 
  private:
+  // As files are, and directories are not: the errors of an Env do not tell them apart.
+  bool IsReadable(const std::string& path) {
+    SequentialFile* file = nullptr;
+    if (!env_->NewSequentialFile(path, &file).ok()) return false;
+    const std::unique_ptr<SequentialFile> opened(file);
+    char scratch;
+    Slice byte;
+    return opened->Read(1, &byte, &scratch).ok();
+  }
+
   Env* const env_;
 };
 

@@ -316,7 +316,7 @@ char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const 
    column family settings of `options`, in their env. NULL on failure. */
 winnow_sstwriter_t* winnow_sstwriter_create(const winnow_options_t* options, const char* path,
                                             char** errptr);
-/* The same as the database's family would write it. */
+/* The same as the database's family would write it. It may outlive the database. */
 winnow_sstwriter_t* winnow_sstwriter_create_cf(winnow_t* db, winnow_columnfamily_t* family,
                                                const char* path, char** errptr);
 /* Keys come in strictly ascending order, whether put or deleted; one that does not is an error and

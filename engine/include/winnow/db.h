@@ -364,7 +364,8 @@ class DB {
   // seeks of iterators made from now on, and updates that were written. Recording costs each call a
   // lock that all share, and never fails one: what does not fit, or cannot be written, is left out
   // and counted. AlreadyExists: there is such a file. FailedPrecondition: a trace is being
-  // recorded. InvalidArgument: options out of range.
+  // recorded. InvalidArgument: options out of range, or a name of a database's own files in its
+  // directory.
   virtual absl::Status StartTrace(const TraceOptions& options, const std::string& path) = 0;
   // Ends the recording and syncs the file. FailedPrecondition: none was begun. The first error that
   // writing met otherwise.

@@ -352,8 +352,8 @@ struct Options : ColumnFamilyOptions {
   // 4 KiB - 1 GiB. Changed while the database is open, LOG begins, ends or goes on: with the line
   // that says so as its first or last.
   std::optional<size_t> info_log_bytes;
-  // Files kept: LOG, LOG.old, LOG.old.2, ... Default 4, range 1 - 1000. Fewer while the database is
-  // open: the oldest are removed at once.
+  // Files kept: LOG, LOG.old, LOG.old.2, ... Default 4, range 1 - 1000. Fewer than before: the
+  // oldest are removed when the database is opened, or at once while it is open.
   int info_log_files = 4;
 
   // Verify the checksum of every block that compactions read. Default true.

@@ -55,6 +55,11 @@ struct RepairReport {
 // is not replayed: it would win over what has been written since. `winnow replay` does that if it
 // is wanted.
 //
+// A column family that neither a manifest nor an SSTable knows is lost: a log that names it goes to
+// `path`/lost, and its identity is not given to another, so that `winnow replay` leaves it out. One
+// that `options` name and that is not there is noted; DB::Open returns NotFound for these options
+// until CreateColumnFamily has made it.
+//
 // RecoveryMode::kSalvage is no repair: it opens with what the manifest names. SSTables that it does
 // not name are renamed to NNNNNN.sst.orphan, so that after an old manifest was put back deleted
 // keys come back and newer ones are gone, until a repair takes the orphans in again. Repair first.
@@ -64,7 +69,8 @@ struct RepairReport {
 //
 // NotFound: no file of a database there. FailedPrecondition: it is open, another comparator, a
 // newer format, a database of LevelDB or RocksDB. ResourceExhausted: no memory, descriptors or
-// space; nothing was given up for that. Running it again after a failure or a crash is safe.
+// space. PermissionDenied: a file that may not be read or written. Nothing was given up for these.
+// Running it again after a failure or a crash is safe.
 absl::StatusOr<RepairReport> RepairDatabase(const Options& options, const std::string& path);
 
 }  // namespace winnow

@@ -45,6 +45,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -84,7 +85,8 @@ struct FamilySchema {
   // "ROWPREFIX_FIXED_LENGTH:N" and "ROWPREFIX_DELIMITED:C" (up to and including the first byte C),
   // both beside rows, or the parts of a filter key of ColumnFamilyOptions.
   std::string bloom_filter = "ROW";
-  // Their kind and size, as ColumnFamilyOptions::filter.
+  // Their kind and size, as ColumnFamilyOptions::filter. Under Options::filter_memory_budget the
+  // size plays no part.
   std::string filter = "blocked_bloom:10";
 
   friend bool operator==(const FamilySchema&, const FamilySchema&) = default;
@@ -131,14 +133,15 @@ struct CellView {
 };
 
 // A row, or a batch of its cells: families by name, then qualifiers bytewise, then newest first.
-// Used again and again it allocates nothing once it is large enough. A copy has bytes of its own.
+// Used again and again it allocates nothing once it is large enough. A copy has bytes of its own;
+// what is moved from is empty.
 class RowResult {
  public:
   RowResult() = default;
   RowResult(const RowResult& other) { *this = other; }
   RowResult& operator=(const RowResult& other);
-  RowResult(RowResult&&) = default;
-  RowResult& operator=(RowResult&&) = default;
+  RowResult(RowResult&& other) noexcept { *this = std::move(other); }
+  RowResult& operator=(RowResult&& other) noexcept;
 
   std::string_view row() const { return row_; }
   bool empty() const { return cells_.empty(); }
@@ -338,7 +341,8 @@ class TableDatabase {
   // Makes the schema of the table of this name what is given: families that it lacks are dropped
   // with all they hold, new ones are added, and the others have the new rules from now on. Writers
   // wait meanwhile; stricter rules of a family that has ever had cells with a time to live of their
-  // own read all of it.
+  // own read all of it. An error may come when the schema is changed, of new filters or of what is
+  // dropped: DescribeTable tells; the next AlterTable sets the filters, the next opening does both.
   virtual absl::Status AlterTable(const TableSchema& schema) = 0;
   virtual absl::Status DropTable(std::string_view name) = 0;
   // Removes all rows; snapshots and scanners keep theirs.
@@ -376,7 +380,7 @@ class TableDatabase {
   virtual absl::Status DeleteRows(const WriteOptions& options, Table* table, std::string_view from,
                                   std::string_view to) = 0;
   // A writer for this table whose files are made in `directory`, in the file system of the
-  // database; it is created if it is missing.
+  // database; it is created if it is missing. InvalidArgument: it is that of a database.
   virtual absl::StatusOr<std::unique_ptr<TableWriter>> NewTableWriter(
       Table* table, const std::string& directory) = 0;
 

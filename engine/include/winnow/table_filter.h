@@ -86,9 +86,10 @@ class TableFilter {
   // Bytes as an argument: in quotes, those inside doubled.
   static std::string Quote(std::string_view bytes);
 
-  // Of several filters, at least one; those that let everything through count too.
-  static TableFilter And(const std::vector<TableFilter>& filters);
-  static TableFilter Or(const std::vector<TableFilter>& filters);
+  // Of several filters, at least one; those that let everything through count too. An AND in an AND
+  // and an OR in an OR are no level of their own. InvalidArgument: nested over 100 deep.
+  static absl::StatusOr<TableFilter> And(const std::vector<TableFilter>& filters);
+  static absl::StatusOr<TableFilter> Or(const std::vector<TableFilter>& filters);
 
   struct FuzzyRow {
     std::string row;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "engine/file_system/forwarding_file_system.h"
 #include "tests/engine/backup/copies_fixture.h"
 #include "tests/support/before_lock.h"
 #include "tests/support/verify_messages.h"
@@ -182,6 +183,39 @@ TEST(Checkpoint, AFailureLeavesNothingBehind) {
     EXPECT_TRUE(db->Checkpoint("/second try").ok());
   }
   EXPECT_GT(failures, 10u);
+}
+
+// A file system without room under /copy, where another process takes that directory at the moment
+// at which it is free.
+class TakenAtOnce final : public ForwardingFileSystem {
+ public:
+  using ForwardingFileSystem::ForwardingFileSystem;
+  absl::StatusOr<std::unique_ptr<WritableFile>> Create(
+      const std::string& path, const WritableFileOptions& options) override {
+    if (absl::StartsWith(path, "/copy/")) {
+      return absl::ResourceExhaustedError("injected: no space left on device");
+    }
+    return ForwardingFileSystem::Create(path, options);
+  }
+  absl::Status RemoveDirectory(const std::string& path) override {
+    const absl::Status removed = ForwardingFileSystem::RemoveDirectory(path);
+    if (removed.ok()) {
+      EXPECT_TRUE(target().CreateDirectories(path).ok());
+      EXPECT_TRUE(target().Create(path + "/LOCK", {}).ok());
+    }
+    return removed;
+  }
+};
+
+TEST(Checkpoint, AFailureRemovesNoLockOfAnother) {
+  const auto disk = NewUnrecordedFileSystem();
+  TakenAtOnce taken(disk.get());
+  Options options = MemoryDb::Quiet();
+  options.file_system = &taken;
+  const auto db = OpenOrFail(options, "/db");
+  ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(db->Checkpoint("/copy")));
+  EXPECT_TRUE(*disk->Exists("/copy/LOCK"));
 }
 
 TEST(Checkpoint, IsOfOneMomentWhileWritesGoOn) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -264,6 +265,17 @@ TEST(BlockCache, OneThreadLoadsWhileTheOthersWait) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(loads, 1);
   }
+}
+
+TEST(BlockCache, WhatALoadThrowsIsItsError) {
+  ShardedBlockCache cache(CapacityOfBlocks(100), 0);
+  const auto load = []() -> absl::StatusOr<BlockRef> {
+    throw std::runtime_error("of a user's file system");
+  };
+  const auto block = cache.Load({1, 1}, load, Priority::kProbation, nullptr);
+  EXPECT_TRUE(absl::IsFailedPrecondition(block.status())) << block.status();
+  EXPECT_NE(block.status().message().find("of a user's file system"), absl::string_view::npos);
+  EXPECT_FALSE(Touch(cache, {1, 1})) << "and the next one loads it";
 }
 
 // The loader's entry once stayed, and whoever waited for it waited for ever.

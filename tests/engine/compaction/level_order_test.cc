@@ -237,5 +237,21 @@ TEST(LevelOrder, IsMadeOnceForAVersion) {
   EXPECT_GT(ask(), 1000u);
 }
 
+// Levels that are tiers pick, too, and nobody asks in which order their files go.
+TEST(LevelOrder, ForgetsTheOldestOfMorePicksThanItRemembers) {
+  Levels levels;
+  const uint64_t best = levels.Add(kLevel, {0, 50});  // overlaps nothing
+  levels.Add(kLevel, {100, 150});
+  levels.Add(kLevel + 1, {100, 150});
+  for (uint64_t i = 0; i < LevelOrder::kMostPicked; i++) {
+    levels.Add(kLevel + 2, {2 * i, 2 * i + 1});
+  }
+  const auto version = levels.version();
+  LevelOrder order;
+  EXPECT_EQ(PickOne(&order, version), best);
+  for (const auto& file : version->files(kLevel + 2)) order.Picked(*file);
+  EXPECT_EQ(PickOne(&order, version), best) << "that it was picked is forgotten";
+}
+
 }  // namespace
 }  // namespace winnow

@@ -379,6 +379,15 @@ TEST(CompactionPicker, DeletionsThatNothingBelowNeedsAreRewrittenAndNeverMoved) 
   EXPECT_EQ(pick(above), "level 0 is full: level 0 [4] -> level 5 (move)");
 }
 
+TEST(CompactionPicker, DeletionsMoveWhereWhatIsIngestedMayStillComeBelowThem) {
+  ColumnFamilyOptions options = SmallLevels();
+  options.allow_ingest_behind = true;
+  Tree tree;
+  for (uint64_t i = 4; i > 0; i--) tree.AddTable(0, 10 * i, 10 * i + 5, 50 << 10, 1);
+  EXPECT_EQ(CompactionPicker().Pick(tree.version(), options)->DebugString(),
+            "level 0 is full: level 0 [4] -> level 5 (move)");
+}
+
 TEST(CompactionPicker, ARangeTakesEveryFileThatHoldsAVersionOfItsKeys) {
   for (const uint64_t seed : Seeds(300)) {
     SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));

@@ -121,5 +121,29 @@ TEST_F(CApiCallbacks, FamiliesOpenWithTheirOwnOptions) {
   EXPECT_NE(TakeError(), "");
 }
 
+TEST_F(CApiCallbacks, AWriterOfSstablesOutlivesItsDatabase) {
+  CallbackCounts order;
+  winnow_comparator_t* comparator =
+      winnow_comparator_create(&order, CountDestruction, ReverseCompare, ReverseName);
+  winnow_options_t* family_options = winnow_options_create();
+  winnow_options_set_comparator(family_options, comparator);
+  winnow_comparator_destroy(comparator);
+  winnow_columnfamily_t* family =
+      winnow_create_column_family(db_, family_options, "reversed", &err_);
+  winnow_options_destroy(family_options);
+  ASSERT_NE(family, nullptr) << err_;
+  winnow_sstwriter_t* writer = winnow_sstwriter_create_cf(db_, family, "/t", &err_);
+  ASSERT_NE(writer, nullptr) << err_;
+  winnow_columnfamily_destroy(family);
+  winnow_close(db_);
+  db_ = nullptr;
+  ASSERT_EQ(order.destroyed, 0) << "the writer compares keys";
+  for (const char* key : {"b", "a"}) winnow_sstwriter_put(writer, key, 1, "v", 1, &err_);
+  winnow_sstwriter_finish(writer, &err_);
+  EXPECT_EQ(TakeError(), "");
+  winnow_sstwriter_destroy(writer);
+  EXPECT_EQ(order.destroyed, 1);
+}
+
 }  // namespace
 }  // namespace winnow

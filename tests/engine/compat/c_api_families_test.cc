@@ -367,5 +367,18 @@ TEST_F(CApiFamilies, NoWriteOptionTableOrTransactionTakesAFamilyOfAnotherDatabas
   winnow_close(other);
 }
 
+// The list of them was twice as long after each call.
+TEST_F(CApiFamilies, OptionsShareTheirCallbacksOnceForEachCall) {
+  winnow_close(db_);
+  db_ = nullptr;
+  for (int i = 0; i < 8; i++) winnow_options_load(options_, "/db", &err_);
+  EXPECT_EQ(TakeError(), "");
+  EXPECT_LE(options_->families_kept.size(), 8u);
+  // A handle whose families are to be like itself.
+  for (int i = 0; i < 8; i++) winnow_options_set_column_family(options_, "like it", options_);
+  EXPECT_LE(options_->families_kept.size(), 16u);
+  EXPECT_EQ(options_->options.column_families.at("like it").comparator, BytewiseComparator());
+}
+
 }  // namespace
 }  // namespace winnow

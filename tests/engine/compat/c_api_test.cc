@@ -236,6 +236,16 @@ TEST_F(CApiTest, PropertiesExplanationsAndSizes) {
   EXPECT_EQ(winnow_verify(db_), nullptr);
 }
 
+TEST_F(CApiTest, SavedStatisticsAreThoseInTheEnv) {
+  Put("key", "value");
+  winnow_close(db_);
+  db_ = nullptr;
+  char* text = winnow_saved_statistics(options_, "/db", &err_);
+  ASSERT_NE(text, nullptr) << err_;
+  EXPECT_NE(std::string(text).find("\"is_closed\":true"), std::string::npos) << text;
+  winnow_free(text);
+}
+
 TEST_F(CApiTest, SnapshotsAndSharedCachesAndForMemory) {
   Put("k", "old");
   const winnow_snapshot_t* snapshot = winnow_create_snapshot(db_);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compat/leveldb/conversions.h"
 #include "leveldb/db.h"
 #include "leveldb/env.h"
 #include "leveldb/helpers/memenv.h"
@@ -122,6 +123,34 @@ TEST_F(LevelDbCompatDatabaseInEnvTest, ADatabaseLivesInAProgramsOwnEnv) {
   EXPECT_EQ(Get("k"), "v");
 }
 
+// Without descriptors, say.
+class UnableToList : public EnvWrapper {
+ public:
+  UnableToList() : EnvWrapper(Env::Default()) {}
+  Status GetChildren(const std::string& directory, std::vector<std::string>* names) override {
+    if (fails) return Status::IOError(directory, "Too many open files");
+    return EnvWrapper::GetChildren(directory, names);
+  }
+  bool fails = false;
+};
+
+TEST_F(LevelDbCompatDatabaseInEnvTest, ADirectoryThatCannotBeListedIsNoDamage) {
+  UnableToList env;
+  options_.env = &env;
+  Open();
+  Put("k", "v");
+  db_.reset();
+  env.fails = true;
+  const Status unable = TryOpen();
+  EXPECT_TRUE(unable.IsIOError()) << unable.ToString();
+  EXPECT_FALSE(DestroyDB(path_, options_).ok());
+  env.fails = false;
+  Open();
+  EXPECT_EQ(Get("k"), "v");
+  options_.env = Env::Default();
+  Open();
+}
+
 TEST_F(LevelDbCompatDatabaseInEnvTest, ADatabaseLivesInMemory) {
   const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
   options_.env = env.get();
@@ -173,6 +202,43 @@ TEST(LevelDbCompatMemEnvTest, FilesBehaveAsLevelDbsDo) {
   SequentialFile* sequential = nullptr;
   EXPECT_TRUE(env->NewSequentialFile("/dir/g", &sequential).IsIOError());
   EXPECT_TRUE(open->Read(0, 7, &piece, scratch).ok()) << "removed, and still open";
+}
+
+// Files whose first append fails and whose later ones would not.
+class EnvOfFailingFiles : public EnvWrapper {
+ public:
+  EnvOfFailingFiles() : EnvWrapper(Env::Default()) {}
+  Status NewWritableFile(const std::string& /*name*/, WritableFile** result) override {
+    *result = new FailingFile(&appends);
+    return Status::OK();
+  }
+  int appends = 0;
+
+ private:
+  class FailingFile : public WritableFile {
+   public:
+    explicit FailingFile(int* appends) : appends_(*appends) {}
+    Status Append(const Slice& /*data*/) override {
+      return appends_++ == 0 ? Status::IOError("file", "as asked") : Status::OK();
+    }
+    Status Close() override { return Status::OK(); }
+    Status Flush() override { return Status::OK(); }
+    Status Sync() override { return Status::OK(); }
+
+   private:
+    int& appends_;
+  };
+};
+
+TEST(LevelDbCompatEnvTest, NothingIsAppendedBehindWhatIsMissing) {
+  EnvOfFailingFiles env;
+  const std::unique_ptr<winnow::FileSystem> files = WrapEnv(&env);
+  const auto file = *files->Create("/file", {});
+  const absl::Status first = file->Append("a");
+  EXPECT_FALSE(first.ok());
+  EXPECT_EQ(file->Append("b"), first);
+  EXPECT_EQ(env.appends, 1);
+  EXPECT_EQ(file->size(), 0u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Tables from outside in a database: what is seen, when, by whom, and what is refused.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "engine/sstable/format.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/scratch_directory.h"
 
 namespace winnow {
 namespace {
@@ -258,6 +260,28 @@ TEST_F(DbIngestTest, MoveSyncsWhatSomebodyElseHasWritten) {
     }
   }
   EXPECT_TRUE(linked);
+}
+
+// The link goes, and the database has the table whatever becomes of the file that it led to.
+TEST(DbIngestLinks, MoveOfASymbolicLinkTakesWhatItLeadsTo) {
+  const ScratchDirectory scratch("ingest-link");
+  const std::string target = scratch.path() + "/v5.sst";
+  const std::string link = scratch.path() + "/current.sst";
+  const std::string path = scratch.path() + "/db";
+  ASSERT_TRUE(WriteTable(nullptr, target, {{"a", "1"}}).ok());
+  std::filesystem::create_symlink("v5.sst", link);
+  auto db = OpenOrFail(MemoryDb::Quiet(), path);
+  ASSERT_NE(db, nullptr);
+  const auto info = db->Ingest({{link}}, {.move = true});
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(link)));
+  std::filesystem::remove(target);
+  db = nullptr;
+  db = OpenOrFail(MemoryDb::Quiet(), path);
+  ASSERT_NE(db, nullptr);
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "a", &value).ok());
+  EXPECT_EQ(value, "1");
 }
 
 TEST_F(DbIngestTest, TablesOfADatabaseAreNotMovedAway) {

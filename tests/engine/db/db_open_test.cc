@@ -485,5 +485,29 @@ TEST_F(DbOpen, ManyTablesAreOpenedByManyThreads) {
   }
 }
 
+// A power failure may bring removed names back that no sync of the directory has followed.
+TEST(DbDestroy, TakesCurrentAwayForGoodBeforeAnyTable) {
+  MemoryDb db;
+  db.Put("k", "v");
+  db.Flush();
+  db.CloseDb();
+  db.file_system().set_recording(true);
+  ASSERT_TRUE(DB::Destroy(db.options(), MemoryDb::kPath).ok());
+  bool current_is_gone = false;
+  bool is_synced = false;
+  for (size_t i = 0; i < db.file_system().num_operations(); i++) {
+    const FileOperation operation = db.file_system().operation(i);
+    is_synced =
+        is_synced || (current_is_gone && operation.kind == FileOperation::Kind::kSyncDirectory);
+    if (operation.kind != FileOperation::Kind::kRemove) continue;
+    if (operation.path.ends_with("CURRENT")) {
+      current_is_gone = true;
+    } else {
+      EXPECT_TRUE(is_synced) << operation.ToString();
+    }
+  }
+  EXPECT_TRUE(current_is_gone);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -283,49 +283,31 @@ TEST(FilterBudget, ADamagedUnitAnswersMayContainAndIsCounted) {
   EXPECT_GE(events->degraded.load(), 2);
 }
 
-// Readers, a writer whose flushes and compactions go on, and a budget that goes up and down.
-TEST(FilterBudgetThreads, NoKeyIsMissedWhileUnitsComeAndGo) {
-  Options options = MemoryDb::Busy();
-  options.filter = "blocked_bloom";
+TEST(FilterBudget, OneThatComesLateJudgesByTheTimeThatHasPassed) {
+  MemoryDb db(ManyTables());
+  const auto opened = std::chrono::steady_clock::now();
+  constexpr uint64_t kFilledKeys = 20'000;
+  constexpr int kLookups = 200'000;
+  Fill(&db, kFilledKeys);
+  db.CompactAll();
+  AskForAbsent(*db, 0, kFilledKeys, 1, kLookups);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - opened;
+  ASSERT_TRUE(db->SetOption("filter_memory_budget", "1M").ok());
+  Replan(*db);
+  const FilterPlans plans = *db->PlanFilters(1 << 20);
+  EXPECT_GT(plans.lookups_per_second, 0);
+  EXPECT_LT(plans.lookups_per_second, 1.5 * kLookups / passed.count());
+}
+
+TEST(FilterBudget, APlanOfTheLargestBudgetsHasADouble) {
+  Options options = ManyTables();
   options.filter_memory_budget = 1 << 20;
   MemoryDb db(options);
-  constexpr uint64_t kFilledKeys = 60'000;
-  Fill(&db, kFilledKeys);
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> missed{0};
-  std::atomic<uint64_t> found{0};
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 8; t++) {
-    threads.emplace_back([&, t] {
-      std::mt19937_64 random(t);
-      std::string value;
-      while (!stop.load(std::memory_order_relaxed)) {
-        const std::string key = KeyAt(2 * (random() % kFilledKeys));
-        if (db->Get(ReadOptions(), key, &value).ok()) {
-          found.fetch_add(1, std::memory_order_relaxed);
-        } else {
-          missed.fetch_add(1, std::memory_order_relaxed);
-        }
-        (void)db->Get(ReadOptions(), absl::StrCat(key, "x"), &value);
-        if (!db->MayExist(ReadOptions(), key)) missed.fetch_add(1, std::memory_order_relaxed);
-      }
-    });
-  }
-  std::mt19937_64 random(99);
-  uint64_t changes = 0;
-  for (int i = 0; i < (LongTests() ? 2000 : 60); i++) {
-    for (int write = 0; write < 200; write++) db.Put(KeyAt(2 * (random() % kFilledKeys)), "v");
-    const uint64_t budget = 64 * kKiB + random() % (96 * kKiB);
-    changes += db->SetOption("filter_memory_budget", absl::StrCat(budget)).ok() ? 1 : 0;
-    std::this_thread::yield();
-  }
-  stop.store(true);
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(missed.load(), 0u);
-  EXPECT_GT(found.load(), 0u);
-  EXPECT_GT(changes, 0u);
-  EXPECT_GT(db->GetStatistics().Get(Ticker::kFilterUnitsDropped), 0u);
-  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  Fill(&db, 10'000);
+  db.CompactAll();
+  const FilterPlans plans = *db->PlanFilters(uint64_t{1} << 63);
+  EXPECT_GE(plans.at_double.budget_bytes, plans.planned.budget_bytes);
+  EXPECT_LE(plans.at_double.needless_reads_per_miss, plans.planned.needless_reads_per_miss);
 }
 
 // At each moment, during compactions too, by the ledger's own peak.

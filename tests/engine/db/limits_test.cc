@@ -247,6 +247,29 @@ void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64
   ASSERT_TRUE(WriteCurrentFile(file_system, directory, manifest_number).ok());
 }
 
+// The next one would be 0, the id of "default".
+TEST(Limits, IdsOfFamiliesThatHaveAllBeenUsedNeverBeginAgain) {
+  MemoryDb db;
+  db.Put("key", "value");
+  db.CloseDb();
+  const uint64_t number = *ReadCurrentFile(db.file_system(), MemoryDb::kPath);
+  DatabaseMutex mutex;
+  auto readable = VersionSet({&db.file_system(), MemoryDb::kPath, nullptr}, &mutex)
+                      .ReadState(ManifestFileName(MemoryDb::kPath, number), number);
+  ASSERT_TRUE(readable.ok()) << readable.status();
+  VersionEdit& state = readable->state;
+  state.largest_family_id = kFamilyIdLimit - 1;
+  const uint64_t next = (*state.next_file_number)++;
+  ASSERT_TRUE(WriteManifest(db.file_system(), MemoryDb::kPath, next, state).ok());
+  ASSERT_TRUE(WriteCurrentFile(db.file_system(), MemoryDb::kPath, next).ok());
+  db.Reopen();
+  const absl::Status refused = db->CreateColumnFamily(ColumnFamilyOptions(), "another").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_EQ(db.Get("key"), "value");
+  db.Reopen();
+  EXPECT_EQ(db.Get("key"), "value");
+}
+
 // Made file by file: at the least size of a file, 64 KiB, writing as many would take 64 GB.
 TEST(Limits, AMillionTinyTablesAreOpenedReadVerifiedWrittenToAndCompacted) {
   const uint64_t tables = LongTests() ? 1'000'000 : 10'000;

@@ -362,6 +362,8 @@ TEST(Merge, AnOperatorsCallsThatWouldWaitForItsFlushAreRefused) {
     num_calls++;
     EXPECT_TRUE(absl::IsFailedPrecondition(db->Flush(db->DefaultColumnFamily())));
     EXPECT_TRUE(absl::IsFailedPrecondition(db->CompactRange(std::nullopt, std::nullopt)));
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Checkpoint("/checkpoint")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->BackupTo("/backup").status()));
     EXPECT_TRUE(absl::IsFailedPrecondition(db->Close()));
   };
   db.Flush();
@@ -595,6 +597,75 @@ TEST(Merge, NamesOfBuiltInOperatorsAreCheckedAsText) {
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_TRUE(absl::StrContains(status.message(), "uint64_add")) << status.ToString();
   EXPECT_FALSE(SetOption(&options, "merge_operator", "append:" + std::string(65, 'x')).ok());
+}
+
+// Spaces at the end do not matter: keys of different lengths are one key.
+class SpaceBlindComparator final : public Comparator {
+ public:
+  std::string_view Name() const override { return "test.space-blind"; }
+  int Compare(std::string_view a, std::string_view b) const override {
+    return Trimmed(a).compare(Trimmed(b));
+  }
+
+ private:
+  static std::string_view Trimmed(std::string_view key) {
+    return key.substr(0, key.find_last_not_of(' ') + 1);
+  }
+};
+
+// Two operands of a key that was put later with other bytes, which a snapshot needs.
+void ExpectOneKey(const Options& options, std::string_view operand, std::string_view merged,
+                  std::string_view first_key, std::string_view newest_key) {
+  for (const bool in_two_tables : {false, true}) {
+    MemoryDb db(options);
+    Merge(db, first_key, operand);
+    if (in_two_tables) db.Flush();
+    Merge(db, first_key, operand);
+    const Snapshot* const snapshot = db->GetSnapshot();
+    db.Put(newest_key, "newest");
+    for (const bool compacted : {false, true}) {
+      SCOPED_TRACE(compacted ? "compacted" : "flushed");
+      if (compacted) {
+        db.CompactAll();
+      } else {
+        db.Flush();
+      }
+      for (const char* key : {"a", "a  ", "a      "}) {
+        EXPECT_EQ(db.Get(key, snapshot), merged) << "'" << key << "'";
+        EXPECT_EQ(db.Get(key), "newest") << "'" << key << "'";
+      }
+      ReadOptions read;
+      read.snapshot = snapshot;
+      const auto iterator = db->NewIterator(read);
+      iterator->SeekToFirst();
+      ASSERT_TRUE(iterator->Valid()) << iterator->status();
+      EXPECT_EQ(iterator->value(), merged);
+      iterator->Next();
+      EXPECT_FALSE(iterator->Valid()) << "'" << iterator->key() << "'";
+      EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+    }
+    db->ReleaseSnapshot(snapshot);
+  }
+}
+
+TEST(MergeOfEqualKeys, OfDifferentLengthsIsOfOneKey) {
+  static const SpaceBlindComparator space_blind;
+  const struct {
+    const char* text;
+    std::string operand;
+    std::string merged;
+  } operators[] = {{"uint64_add", Number(1), Number(2)}, {"append:,", "x", "x,x"}};
+  for (const auto& op : operators) {
+    SCOPED_TRACE(op.text);
+    Options options = WithOperator(op.text);
+    options.comparator = &space_blind;
+    options.filter = "none";
+    options.memtable_filter_ratio = 0;
+    ExpectOneKey(options, op.operand, op.merged, "a", "a   ");
+    ExpectOneKey(options, op.operand, op.merged, "a   ", "a");
+    ExpectOneKey(options, op.operand, op.merged, "a", "a" + std::string(40, ' '));
+    ExpectOneKey(options, op.operand, op.merged, "a" + std::string(40, ' '), "a");
+  }
 }
 
 }  // namespace

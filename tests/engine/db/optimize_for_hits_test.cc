@@ -3,14 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "tests/support/db_fixture.h"
+#include "tests/engine/db/hits_database.h"
 #include "tests/support/verify_messages.h"
 
 namespace winnow::optimize_for_hits {
@@ -19,45 +16,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
-
-constexpr int kPairs = 20'000;  // of a key that is there and one that is not
-
-std::string KeyAt(int i) { return absl::StrCat("key", 1'000'000 + i); }
-
-Options ForHits() {
-  Options options = MemoryDb::Quiet();
-  options.target_file_bytes = 64 << 10;
-  options.filter = "blocked_bloom:10";
-  options.optimize_filters_for_hits = true;
-  return options;
-}
-
-void FillLastLevel(MemoryDb& db) {
-  for (int i = 0; i < kPairs; i++) db.Put(KeyAt(2 * i), "v");
-  db.CompactAll();
-}
-
-// Of so many look-ups, in turn over all keys, this share finds its key.
-void Ask(DB& db, int times, double present_share) {
-  std::string value;
-  double present = 0;
-  for (int i = 0; i < times; i++) {
-    present += present_share;
-    const bool wanted = present >= 1;
-    if (wanted) present -= 1;
-    const int pair = static_cast<int>(int64_t{i} * 7919 % (kPairs - 1));
-    const std::string key = KeyAt(2 * pair + (wanted ? 0 : 1));
-    ASSERT_EQ(db.Get(ReadOptions(), key, &value).ok(), wanted) << key;
-  }
-}
-
-// Whatever is set, filters are looked at.
-void Replan(DB& db) {
-  for (const char* bytes : {"2G", "1G"}) {
-    const absl::Status set = db.SetOption("max_log_bytes", bytes);
-    ASSERT_TRUE(set.ok()) << set;
-  }
-}
 
 Json Report(DB& db) {
   return Json::parse(*db.GetProperty(db.DefaultColumnFamily(), "winnow.filter-budget-json"));
@@ -193,30 +151,6 @@ TEST(OptimizeForHits, WithoutItNothingLeaves) {
   Ask(*db, 40'000, 1);
   Replan(*db);
   EXPECT_EQ(Resident(*db), all);
-}
-
-TEST(OptimizeForHits, NoKeyIsMissedWhileFiltersComeAndGo) {
-  MemoryDb db(ForHits());
-  FillLastLevel(db);
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> readers;
-  for (int t = 0; t < 4; t++) {
-    readers.emplace_back([&, t] {
-      std::string value;
-      for (uint32_t i = static_cast<uint32_t>(t); !stop.load(); i++) {
-        const int pair = static_cast<int>(i * 7919U % kPairs);
-        EXPECT_TRUE(db->Get(ReadOptions(), KeyAt(2 * pair), &value).ok());
-        EXPECT_FALSE(db->Get(ReadOptions(), KeyAt(2 * pair + 1), &value).ok());
-      }
-    });
-  }
-  for (int round = 0; round < 6; round++) {
-    Ask(*db, round % 2 == 0 ? 100'000 : 10'000, round % 2 == 0 ? 1 : 0);
-    Replan(*db);
-  }
-  stop = true;
-  for (std::thread& reader : readers) reader.join();
-  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // DB::Refilter: other filters for tables that stay as they are.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -313,6 +315,22 @@ TEST(Refilter, ACallbackMayCallTheDatabaseButNotWaitForItself) {
   RefilterOrFail(db, {.filter = "cuckoo:12"});
   ExpectAllKeys(db, 1);
   db.Reopen();
+}
+
+TEST(Refilter, WhatACallbackThrowsEndsTheCallAlone) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  RefilterOptions options;
+  options.filter = kNewFilter;
+  options.on_progress = [](const RefilterInfo&) -> bool {
+    throw std::runtime_error("no such luck");
+  };
+  const absl::Status thrown = db->Refilter(options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(thrown)) << thrown;
+  EXPECT_THAT(std::string(thrown.message()), testing::HasSubstr("no such luck"));
+  RefilterOrFail(db, {.filter = kNewFilter});
+  ExpectAllKeys(db);
+  EXPECT_TRUE(db->Close().ok());
 }
 
 TEST(Refilter, RefusesWhatCannotBe) {

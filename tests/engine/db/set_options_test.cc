@@ -256,7 +256,7 @@ TEST(SetOptions, WhoMayNotChangeThem) {
   ColumnFamily* dropped = *db->CreateColumnFamily({}, "dropped");
   ASSERT_TRUE(db->DropColumnFamily(dropped).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(db->SetOption(dropped, "block_bytes", "8K")));
-  EXPECT_TRUE(absl::IsFailedPrecondition(db->SetOption(dropped, "max_log_bytes", "8M")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->SetOption(dropped, "target_file_bytes", "8M")));
   EXPECT_TRUE(
       absl::IsInvalidArgument(db->SetOption(other->DefaultColumnFamily(), "block_bytes", "8K")));
   ASSERT_TRUE(db->Close().ok());
@@ -688,6 +688,17 @@ TEST(SetOptions, FewerLogsAreKeptAndSmallerOnes) {
   for (const uint64_t age : {2, 3, 4}) EXPECT_FALSE(age_exists(age)) << age;
   EXPECT_LE(*db.file_system().FileSize("/db/LOG"), 4096u);
   EXPECT_LE(*db.file_system().FileSize("/db/LOG.old"), 4096u);
+}
+
+TEST(SetOptions, OfOptionsOfTheDatabaseTheFamilyPlaysNoPart) {
+  MemoryDb db;
+  const auto family = db->CreateColumnFamily(ColumnFamilyOptions(), "dropped");
+  ASSERT_TRUE(family.ok());
+  ASSERT_TRUE(db->DropColumnFamily(*family).ok());
+  const absl::Status set = db->SetOption(*family, "background_bytes_per_second", "1M");
+  EXPECT_TRUE(set.ok()) << set;
+  EXPECT_EQ(*db->GetOption(*family, "background_bytes_per_second"), "1M");
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->SetOption(*family, "zstd_level", "9")));
 }
 
 // Read once the database is closed, when all have been delivered.

@@ -68,6 +68,51 @@ TEST(Trace, RecordsCallsByKey) {
                                       "seek g"}));
 }
 
+TEST(Trace, SizesAreThoseOfTheUsersValues) {
+  Options options = MemoryDb::Quiet();
+  options.ttl_seconds = 1000;
+  MemoryDb db(options);
+  ASSERT_TRUE(db->StartTrace({}, kTrace).ok());
+  db.Put("plum", "red");
+  ASSERT_TRUE(db->EndTrace().ok());
+  EXPECT_EQ(CallsIn(db.file_system()), std::vector<std::string>{"put plum 3"});
+}
+
+TEST(Trace, KeysThatNoDatabaseTakesAreLeftOut) {
+  MemoryDb db;
+  ASSERT_TRUE(db->StartTrace({}, kTrace).ok());
+  const auto iterator = db->NewIterator(ReadOptions());
+  iterator->Seek(std::string(kMaxKeyBytes + 1, 'k'));
+  iterator->Seek("k");
+  const auto info = db->EndTrace();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->calls_not_recorded, 1u);
+  EXPECT_EQ(CallsIn(db.file_system()), std::vector<std::string>{"seek k"});
+}
+
+TEST(Trace, NamesOfTheDatabasesOwnFilesAreRefused) {
+  MemoryDb db;
+  const std::string directory = MemoryDb::kPath;
+  for (const char* name : {"/000099.sst", "/000099.log", "/CURRENT.tmp"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(db->StartTrace({}, directory + name))) << name;
+  }
+  EXPECT_TRUE(db->StartTrace({}, directory + "/calls.trace").ok());
+}
+
+TEST(Trace, AStartThatFailsLeavesNoFile) {
+  const auto memory = NewUnrecordedFileSystem();
+  FaultFileSystem faults(memory.get(), 1);
+  Options options = MemoryDb::Quiet();
+  options.file_system = &faults;
+  const auto db = OpenOrFail(options, "/db");
+  ASSERT_NE(db, nullptr);
+  faults.Add(
+      FaultRule::Error(InjectedFullDisk()).On({FileOperation::Kind::kAppend}, kTrace).From(0, 1));
+  EXPECT_TRUE(absl::IsResourceExhausted(db->StartTrace({}, kTrace)));
+  const absl::Status started = db->StartTrace({}, kTrace);
+  EXPECT_TRUE(started.ok()) << started;
+}
+
 TEST(Trace, HashesKeysOnRequest) {
   MemoryDb db;
   ASSERT_TRUE(db->StartTrace({.hash_keys = true}, kTrace).ok());

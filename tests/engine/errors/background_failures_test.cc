@@ -40,6 +40,12 @@ class BackgroundFailures : public testing::Test {
     for (const std::string& name : names) count += name.ends_with(suffix);
     return count;
   }
+  size_t NumManifests() {
+    size_t count = 0;
+    const std::vector<std::string> names = *memory_->List("/db");
+    for (const std::string& name : names) count += name.starts_with("MANIFEST-");
+    return count;
+  }
   std::string FirstSstable() {
     const std::vector<std::string> names = *memory_->List("/db");
     for (const std::string& name : names) {
@@ -186,7 +192,8 @@ TEST_F(BackgroundFailures, AFullDiskLeavesOptionsAsTheyWere) {
   EXPECT_FALSE(db->Put(WriteOptions(), "no", "more").ok()) << "until it is reopened";
 }
 
-// Each retry once left another table behind, until the database was opened again.
+// Each retry once left another table behind, and half a manifest, until the database was opened
+// again.
 TEST_F(BackgroundFailures, FlushesWhoseEditDoesNotFitLeaveNoTables) {
   const auto db = OpenOrFail(SmallOptions(&faults_), "/db");
   ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
@@ -195,12 +202,34 @@ TEST_F(BackgroundFailures, FlushesWhoseEditDoesNotFitLeaveNoTables) {
     const absl::Status flushed = db->Flush();
     ASSERT_TRUE(absl::IsResourceExhausted(flushed)) << flushed;
     ASSERT_LE(NumFiles(".sst"), 1u) << "a retry decides about the last one first";
+    ASSERT_LE(NumManifests(), 2u) << "one that has been begun may just be there";
   }
   faults_.Clear();
   ASSERT_TRUE(db->Flush().ok());
   EXPECT_EQ(NumFiles(".sst"), 1u);
+  EXPECT_EQ(NumManifests(), 1u);
   std::string value;
   EXPECT_TRUE(db->Get(ReadOptions(), "key", &value).ok());
+}
+
+// The drop is the edit that decides: by then no present version has the table.
+TEST_F(BackgroundFailures, ATableWhoseNewFilterDidNotFitStaysWhileAnIteratorHoldsIt) {
+  const auto db = OpenOrFail(SmallOptions(&faults_), "/db");
+  ColumnFamily* const family = *db->CreateColumnFamily(SmallOptions(&faults_), "second");
+  ASSERT_TRUE(db->Put(WriteOptions(), family, "key", "value").ok());
+  ASSERT_TRUE(db->Flush(family).ok());
+  ASSERT_TRUE(db->SetFilter(family, "cuckoo:12", "").ok());
+  faults_.Add(FaultRule::Error(InjectedFullDisk()).On({Kind::kSync, Kind::kAppend}, "*MANIFEST*"));
+  const absl::Status refiltered = db->Refilter(family, RefilterOptions()).status();
+  ASSERT_TRUE(absl::IsResourceExhausted(refiltered)) << refiltered;
+  faults_.Clear();
+  const auto iterator = db->NewIterator(ReadOptions(), family);
+  ASSERT_EQ(NumFiles(".sst"), 1u);
+  ASSERT_TRUE(db->DropColumnFamily(family).ok());
+  EXPECT_EQ(NumFiles(".sst"), 1u);
+  EXPECT_EQ(NumFiles(".flt"), 0u);
+  iterator->SeekToFirst();
+  EXPECT_TRUE(iterator->Valid()) << iterator->status();
 }
 
 // A Put of 0.65 s was seen where syncs took a second.

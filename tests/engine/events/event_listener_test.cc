@@ -477,6 +477,62 @@ TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {
   EXPECT_EQ(told.back().num_lost_before, 500u);
 }
 
+// A queue that is full by the time that anything else is added, and takes it again once it is let
+// go.
+class FullQueue {
+ public:
+  FullQueue() {
+    collector_->also_do = [this, first = true](const Event&) mutable {
+      if (!first) return;
+      first = false;
+      reached_.count_down();
+      may_go_on_.wait();
+    };
+    EXPECT_TRUE(queue_.Start({}, {}).ok());
+    EXPECT_TRUE(queue_.Add(Event()));
+    reached_.wait();
+    for (size_t i = 0; i < EventQueue::kMaxWaiting; i++) EXPECT_TRUE(queue_.Add(Event()));
+    EXPECT_FALSE(queue_.Add(Event()));
+  }
+  void LetGo() {
+    may_go_on_.count_down();
+    queue_.Drain();
+  }
+  EventQueue& queue() { return queue_; }
+  std::vector<Event> ToldAtTheEnd(Kind kind) {
+    queue_.Stop();
+    return collector_->OfKind(kind);
+  }
+
+ private:
+  const std::shared_ptr<Collector> collector_ = std::make_shared<Collector>();
+  std::latch reached_{1};
+  std::latch may_go_on_{1};
+  EventQueue queue_{{collector_}};
+};
+
+TEST(EventQueueTest, DamageOfWhichTheEventWasLostIsToldTheNextTime) {
+  FullQueue full;
+  const absl::Status damage = absl::DataLossError("000007.sst: damaged");
+  full.queue().AddIfCorruption(damage);
+  full.LetGo();
+  for (int i = 0; i < 3; i++) full.queue().AddIfCorruption(damage);
+  const std::vector<Event> told = full.ToldAtTheEnd(Kind::kCorruptionFound);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].status.message(), damage.message());
+}
+
+TEST(EventQueueTest, MergeFailuresOfWhichTheEventWasLostAreCountedInTheNextOne) {
+  FullQueue full;
+  const absl::Status failure = absl::FailedPreconditionError("no value");
+  full.queue().AddMergeFailures("default", "get", failure, 3);
+  full.LetGo();
+  full.queue().AddMergeFailures("default", "get", failure, 1);
+  const std::vector<Event> told = full.ToldAtTheEnd(Kind::kMergeFailed);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].num_inputs, 4u);
+}
+
 TEST(EventQueueTest, OptionsWithANullListenerAreRefused) {
   Options options;
   options.listeners.push_back(nullptr);

@@ -109,6 +109,20 @@ TEST(InfoLog, IsReplacedWhenItIsFullAndOnlySoManyAreKept) {
   EXPECT_EQ(Content(*files, "/db/LOG"), "");
 }
 
+TEST(InfoLog, OpenedWithFewerFilesRemovesThoseBeyondThem) {
+  const auto files = NewUnrecordedFileSystem();
+  ASSERT_TRUE(files->CreateDirectories("/db").ok());
+  for (int i = 0; i < 6; i++) {
+    const InfoLog of_six({files.get(), "/db"}, {1000, 6});
+  }
+  ASSERT_EQ(LogNames(*files, "/db").size(), 6u);
+  // One is missing between the others, and one is not the store's.
+  ASSERT_TRUE(files->Remove("/db/LOG.old.3").ok());
+  ASSERT_TRUE(WriteFileAtomically(*files, "/db/LOG.older", "a user's").ok());
+  { const InfoLog of_two({files.get(), "/db"}, {1000, 2}); }
+  EXPECT_EQ(LogNames(*files, "/db"), (std::vector<std::string>{"LOG", "LOG.old", "LOG.older"}));
+}
+
 TEST(InfoLog, WhateverFailsWithItFailsNothingElse) {
   for (const auto kind :
        {FileOperation::Kind::kCreate, FileOperation::Kind::kAppend, FileOperation::Kind::kFlush,

@@ -1,8 +1,12 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <string>
 #include <thread>
@@ -161,6 +165,28 @@ TEST_F(FileLockTest, FilesOfOtherNamesAreLockedByThemselves) {
 TEST_F(FileLockTest, TheFileHoldsThePid) {
   const auto lock = posix_.Lock(path_);
   EXPECT_EQ(ReadFile(posix_, path_, 100).value(), std::to_string(::getpid()) + "\n");
+}
+
+// The process id is for messages alone. The limit on file sizes stands in for a full disk.
+TEST_F(FileLockTest, AFullDiskShutsNobodyOut) {
+  EXPECT_EQ(InChild([&] {
+              ::signal(SIGXFSZ, SIG_IGN);
+              const rlimit nothing = {0, 0};
+              if (::setrlimit(RLIMIT_FSIZE, &nothing) != 0) return 2;
+              return posix_.Lock(path_).ok() ? 0 : 1;
+            }),
+            0);
+}
+
+TEST_F(FileLockTest, AProgramThatLocksTheDirectoryIsThoughtOf) {
+  const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(directory, 0);
+  ASSERT_EQ(::flock(directory, LOCK_EX | LOCK_NB), 0);
+  const absl::Status refused = posix_.Lock(path_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("flock(1)"));
+  ::close(directory);
+  EXPECT_TRUE(posix_.Lock(path_).ok());
 }
 
 }  // namespace

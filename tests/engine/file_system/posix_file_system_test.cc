@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/child_process.h"
+#include "tests/support/scratch_directory.h"
 #include "winnow/file_system.h"
 
 namespace winnow {
@@ -231,6 +233,26 @@ TEST_F(PosixFileSystemTest, ALogThatCannotGrowFailsWithoutAHalfAppend) {
     EXPECT_TRUE(content == std::string(content.size(), 'r'));
     EXPECT_EQ(content.size() % record_bytes, 0u);
   }
+}
+
+// On a file system in memory, where space can be reserved.
+TEST_F(PosixFileSystemTest, NoReservationGoesBeyondTheLimitOnFileSizes) {
+  constexpr size_t kLimit = 100'000;  // inside a page and inside the first reservation
+  constexpr size_t kRecordBytes = 100;
+  const ScratchDirectory scratch("file-size-limit");
+  const std::string path = scratch.path() + "/log";
+  EXPECT_EQ(InChild([&] {
+              ::signal(SIGXFSZ, SIG_DFL);  // which ends the process
+              const rlimit limit = {kLimit, kLimit};
+              if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
+              const auto file = posix_.Create(path, WithMode(Mode::kLog)).value();
+              while (file->size() < kLimit) {
+                if (!file->Append(std::string(kRecordBytes, 'r')).ok()) return 3;
+              }
+              return file->Close().ok() ? 0 : 4;
+            }),
+            0);
+  EXPECT_EQ(ReadFile(posix_, path, 1 << 20).value(), std::string(kLimit, 'r'));
 }
 
 // Runs on a small file system of its own, which needs the right to mount one.

@@ -369,6 +369,34 @@ TEST(LogDamage, AReadErrorIsNeverTakenForTheEnd) {
   }
 }
 
+TEST(LogDamage, SalvageOfManyDamagedRecordsReadsTheLogAFewTimes) {
+  constexpr size_t kNumRecords = 8192;
+  constexpr size_t kPayloadBytes = 1000;
+  constexpr size_t kDamagedOneIn = 128;
+  std::string bytes =
+      LogBytes(std::vector<std::string>(kNumRecords, std::string(kPayloadBytes, 'p')),
+               kDamagedLogNumber, true);
+  for (size_t i = 0; i < kNumRecords; i += kDamagedOneIn) {
+    const size_t record = kLogFileHeaderBytes + i * (kLogRecordHeaderBytes + kPayloadBytes);
+    bytes[record + kLogRecordHeaderBytes] = 'd';
+  }
+  const auto memory = std::make_unique<RecordingFileSystem>();
+  memory->set_recording(false);
+  StoreFile(*memory, "/log", bytes);
+  uint64_t bytes_read = 0;
+  memory->set_error_hook([&](const FileOperation& operation) {
+    if (operation.kind == FileOperation::Kind::kRead) bytes_read += operation.length;
+    return absl::OkStatus();
+  });
+  const LogContents contents =
+      ReadLog(*memory, "/log", kDamagedLogNumber, LogRecoveryMode::kSalvage);
+  ASSERT_TRUE(contents.status.ok()) << contents.status;
+  EXPECT_EQ(contents.end.skipped.size(), kNumRecords / kDamagedOneIn);
+  EXPECT_EQ(contents.records.size(), kNumRecords - kNumRecords / kDamagedOneIn);
+  EXPECT_GT(bytes_read, bytes.size());
+  EXPECT_LT(bytes_read, 8 * bytes.size());
+}
+
 // The header says another log, the records do not.
 TEST(LogDamage, SalvageReadsRecordsBehindTheHeaderOfAnotherLog) {
   std::string bytes = LogBytes(Payloads(), kDamagedLogNumber, true);

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/support/db_fixture.h"
@@ -110,6 +113,45 @@ TEST(Memtable, CountsItsMemory) {
   }
   EXPECT_GE(memtable.memory_bytes(), before + 100000 - (16 << 10));
   EXPECT_LE(memtable.memory_bytes(), before + 200000);
+}
+
+// Lets something happen in the middle of a search.
+class Interrupting final : public Comparator {
+ public:
+  std::string_view Name() const override { return "test.interrupting"; }
+  int Compare(std::string_view a, std::string_view b) const override {
+    if (on_compare != nullptr) on_compare();
+    return BytewiseComparator()->Compare(a, b);
+  }
+  void FindShortestSeparator(std::string*, std::string_view) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+  std::function<void()> on_compare;
+};
+
+TEST(Memtable, GoingBackNeverComesToWhatLiesBehindTheKeyThatWasSought) {
+  Interrupting comparator;
+  // At each comparison of a search a version of a larger key may come in.
+  for (int interrupted = 0; interrupted < 12; interrupted++) {
+    for (const std::string_view sought : {"a", "z"}) {
+      Memtable memtable{InternalKeyComparator(&comparator), {1 << 16, 0}};
+      Add(&memtable, 1, EntryType::kPut, "a", "1");
+      if (sought == "a") Add(&memtable, 2, EntryType::kPut, "b", "1");
+      const auto iterator = memtable.NewIterator();
+      int compared = 0;
+      comparator.on_compare = [&] {
+        if (compared++ != interrupted) return;
+        const auto nested = std::exchange(comparator.on_compare, nullptr);
+        Add(&memtable, 3, EntryType::kPut, sought == "a" ? "b" : "zz", "2");
+        comparator.on_compare = nested;
+      };
+      std::string target;
+      AppendInternalKey(&target, sought, 0, EntryType::kDelete);
+      iterator->SeekForPrev(target);
+      comparator.on_compare = nullptr;
+      ASSERT_TRUE(iterator->Valid());
+      EXPECT_EQ(UserKey(iterator->key()), "a") << sought << ", interrupted at " << interrupted;
+    }
+  }
 }
 
 }  // namespace

@@ -244,6 +244,43 @@ TEST(RepairIdentity, WithoutManifestATableThatLostItsEndIsKnownByItsHeader) {
   }
 }
 
+// The stored table's end was taken for that of the one that it is stored in, and its identity too.
+TEST(RepairIdentity, ATableThatIsAValueIsNotTakenForTheOneThatHoldsIt) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  Options options = DamageOptions(disk.get());
+  options.compression = Compression::kNone;
+  std::map<std::string, std::string> contents;
+  {
+    const auto db = OpenOrFail(options, kDirectory);
+    WriteRound(*db, 0, &contents);
+    const Files inner = FilesOn(*disk);
+    contents["a"] = "before";
+    contents["b"] = inner.at(NamesOf(inner, ".sst").front());
+    contents["c"] = "behind";
+    for (const char* key : {"a", "b", "c"}) {
+      ASSERT_TRUE(db->Put(WriteOptions(), key, contents[key]).ok());
+    }
+    ASSERT_TRUE(db->Flush().ok());
+    ASSERT_TRUE(db->Close().ok());
+  }
+  const Files whole = FilesOn(*disk);
+  ASSERT_EQ(NamesOf(whole, ".sst").size(), 2u);
+  const std::string name = NamesOf(whole, ".sst").back();
+  for (const size_t cut : {128, 700}) {
+    for (const bool with_manifest : {true, false}) {
+      SCOPED_TRACE(absl::StrCat(cut, " bytes", with_manifest ? "" : ", no manifest"));
+      Files files = whole;
+      files[name].resize(files[name].size() - cut);
+      if (!with_manifest) {
+        for (const std::string& manifest : NamesOf(files, "MANIFEST-")) files.erase(manifest);
+      }
+      const Repaired repaired = RepairAndOpen(files);
+      ExpectContents(repaired, contents);
+      EXPECT_EQ(repaired.report.tables_lost, 0u);
+    }
+  }
+}
+
 TEST(RepairIdentity, AHeaderSaysWhichFamilyATableWithoutEndBelongsTo) {
   const auto disk = std::make_unique<RecordingFileSystem>();
   {
@@ -349,6 +386,66 @@ TEST(RepairIdentity, WithoutManifestAndWithoutTablesOfDefaultItOpens) {
     EXPECT_TRUE(repaired.db->Get(ReadOptions(), "in the log", &value).ok());
     EXPECT_EQ(repaired.db->ColumnFamilies().size(), with_tables ? 2u : 1u);
   }
+}
+
+// Its identity was given to the next family that was created, and replaying the log that was kept
+// wrote into that. Options that named it let neither the repair nor an opening succeed.
+TEST(RepairIdentity, AFamilyThatOnlyALogKnowsIsMissedAndNoOtherGetsItsIdentity) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  {
+    const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+    const auto family = db->CreateColumnFamily(DamageOptions(disk.get()), "lost");
+    ASSERT_TRUE(family.ok()) << family.status();
+    ASSERT_EQ((*family)->id(), 1u);
+    ASSERT_TRUE(db->Put(WriteOptions(), *family, "key", "in the log").ok());
+    ASSERT_TRUE(db->Put(WriteOptions(), "key", "of default").ok());
+  }
+  Files files = FilesOn(*disk);
+  const std::string log = NamesOf(files, ".log").back();
+  for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+  files.erase("CURRENT");
+  const auto repaired = Restore(files);
+  const Options plain = DamageOptions(repaired.get());
+  Options naming = plain;
+  naming.column_families["lost"] = plain;
+
+  auto report = RepairDatabase(naming, kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(absl::StrContains(Notes(*report), "'lost', which the options name"))
+      << Notes(*report);
+  EXPECT_TRUE(absl::StrContains(Notes(*report), "writes to column family 1,")) << Notes(*report);
+  EXPECT_TRUE(*repaired->Exists(absl::StrCat("/db/lost/", log)));
+  const absl::Status refused = DB::Open(naming, kDirectory).status();
+  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "'lost'")) << refused;
+  {
+    const auto db = OpenOrFail(plain, kDirectory);
+    ASSERT_NE(db, nullptr);
+    std::string value;
+    EXPECT_TRUE(db->Get(ReadOptions(), "key", &value).ok());
+    const auto other = db->CreateColumnFamily(plain, "other");
+    ASSERT_TRUE(other.ok()) << other.status();
+    EXPECT_EQ((*other)->id(), 2u);
+    EXPECT_TRUE(db->Close().ok());
+  }
+  report = RepairDatabase(plain, kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(Notes(*report), "");
+
+  // The manifest is lost once more, and the log in lost/ is all that knows of the family.
+  const std::vector<std::string> names = *repaired->List(kDirectory);
+  for (const std::string& name : names) {
+    if (absl::StartsWith(name, "MANIFEST-") || absl::EndsWith(name, ".log") || name == "CURRENT") {
+      ASSERT_TRUE(repaired->Remove(absl::StrCat(kDirectory, "/", name)).ok());
+    }
+  }
+  report = RepairDatabase(plain, kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  const auto db = OpenOrFail(plain, kDirectory);
+  ASSERT_NE(db, nullptr);
+  const auto next = db->CreateColumnFamily(plain, "next");
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_GT((*next)->id(), 1u);
 }
 
 TEST(RepairIdentity, AFamilyThatAnOldManifestKnowsAndThatWasMadeAgainIsTheNewOne) {

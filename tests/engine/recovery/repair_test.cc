@@ -428,6 +428,69 @@ TEST(Repair, AnErrorThatPassesCostsNothing) {
   EXPECT_GT(failures, 50u);
 }
 
+// What may not be read may be sound, and the rest would be a database without it.
+TEST(Repair, AFileThatMayNotBeReadEndsIt) {
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
+  for (const char* part : {"CURRENT", "MANIFEST-", ".sst", ".log"}) {
+    const std::string name = database.NamesWith(part).front();
+    SCOPED_TRACE(name);
+    const auto disk = Restore(database.files);
+    FaultFileSystem faults(disk.get(), 1);
+    faults.Add(FaultRule::Error(absl::PermissionDeniedError("injected: Permission denied"))
+                   .On({FileOperation::Kind::kOpenForReading}, absl::StrCat("*/", name)));
+    const absl::Status ended = RepairDatabase(DamageOptions(&faults), kDirectory).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(ended)) << ended;
+    const auto report = RepairDatabase(DamageOptions(disk.get()), kDirectory);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(Notes(*report), "") << "nothing was changed";
+  }
+}
+
+// Beside it each further try would leave another one.
+TEST(Repair, ADiskThatIsFullLeavesNoPartOfALogInLost) {
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kKilled);
+  const std::string log = database.NamesWith(".log").back();
+  Files files = database.files;
+  files[log][kLogFileHeaderBytes + kLogRecordHeaderBytes] ^= 1;
+  const auto disk = Restore(files);
+  FaultFileSystem faults(disk.get(), 1);
+  const size_t full = faults.Add(
+      FaultRule::Error(InjectedFullDisk()).On({FileOperation::Kind::kSync}, "/db/lost/*"));
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(RepairDatabase(DamageOptions(&faults), kDirectory).status()));
+  EXPECT_EQ(faults.fired(full), 1u);
+  EXPECT_TRUE(disk->List("/db/lost")->empty());
+  faults.Clear();
+  const auto report = RepairDatabase(DamageOptions(&faults), kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*disk->List("/db/lost"), std::vector<std::string>{log}) << Notes(*report);
+}
+
+TEST(Repair, ATableWithVeryManyDamagedBlocksGetsABoundedNumberOfNotes) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  Options options = DamageOptions(disk.get());
+  options.block_bytes = 256;
+  options.compression = Compression::kNone;
+  options.write_buffer_bytes = size_t{4} << 20;  // one table
+  {
+    const auto db = OpenOrFail(options, kDirectory);
+    for (int i = 0; i < 4000; i++) {
+      ASSERT_TRUE(
+          db->Put(WriteOptions(), absl::StrCat("key", 10000 + i), std::string(100, 'v')).ok());
+    }
+    ASSERT_TRUE(db->Flush().ok());
+  }
+  Files files = FilesOn(*disk);
+  std::string& table = files.at(NamesOf(files, ".sst").front());
+  // Filter and index lie behind the data.
+  for (size_t at = 300; at < table.size() / 2; at += 200) table[at] ^= 1;
+  const Repaired repaired = RepairAndOpen(files);
+  EXPECT_EQ(repaired.report.tables_rewritten, 1u);
+  EXPECT_GT(repaired.report.notes.size(), 100u);
+  EXPECT_LT(repaired.report.notes.size(), 250u);
+  EXPECT_TRUE(absl::StrContains(Notes(repaired.report), " more\n")) << Notes(repaired.report);
+}
+
 TEST(Repair, RefusesWhatIsNotADatabaseOrIsOpen) {
   const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   const auto disk = Restore(database.files);

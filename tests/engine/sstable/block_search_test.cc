@@ -201,6 +201,13 @@ TEST(BlockDirectory, IsNotMadeOfWhatItCannotStandFor) {
   builder.Add(MakeInternalKey("a", 0, EntryType::kPut), uint64_t{5} << 30);
   const std::string huge = builder.Encode(0, 1, 0, /*share_prefix=*/true);
   EXPECT_EQ(BlockDirectory::Make(IndexBlock(huge.data())), nullptr);
+  // Nobody's own, but sound as far as reading it goes.
+  IndexBuilder descending;
+  descending.Add(MakeInternalKey("b", 0, EntryType::kPut), 100);
+  descending.Add(MakeInternalKey("a", 0, EntryType::kPut), 200);
+  const std::string disordered = descending.Encode(0, 2, 0, /*share_prefix=*/false);
+  ASSERT_EQ(IndexBlockError(disordered, 200), nullptr);
+  EXPECT_EQ(BlockDirectory::Make(IndexBlock(disordered.data())), nullptr);
 }
 
 }  // namespace

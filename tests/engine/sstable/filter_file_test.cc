@@ -1,6 +1,7 @@
 // Filter files: what is written, what is refused, and that FORMAT.md says so.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -98,6 +99,22 @@ TEST(FilterFile, AnyOtherByteIsDamage) {
   }
   Rewrite(*files, bytes + '\0');
   EXPECT_TRUE(absl::IsDataLoss(Check(*files)));
+}
+
+// Under a sum that is right: a plan of filter memory sorts by these rates.
+TEST(FilterFile, ARateThatIsNoneIsDamage) {
+  const auto files = NewMemoryFileSystem();
+  filter::BuiltFilter built = BuildFilter(10);
+  for (const double rate : {std::numeric_limits<double>::quiet_NaN(), -0.1, 1.1}) {
+    built.expected_fpr = rate;
+    Written(*files, built);
+    EXPECT_TRUE(absl::IsDataLoss(Check(*files))) << rate;
+  }
+  for (const double rate : {0.0, 1.0}) {
+    built.expected_fpr = rate;
+    Written(*files, built);
+    EXPECT_TRUE(Check(*files).ok()) << rate;
+  }
 }
 
 TEST(FilterFile, OfAnotherTableOrReplacedIsRefused) {

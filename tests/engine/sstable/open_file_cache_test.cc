@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -43,7 +45,7 @@ class CountingFileSystem final : public ForwardingFileSystem {
       num_open_--;
       return file;
     }
-    return std::make_unique<CountedFile>(*std::move(file), &num_open_);
+    return std::make_unique<CountedFile>(*std::move(file), this);
   }
 
   FileSystem& memory() { return *memory_; }
@@ -52,21 +54,24 @@ class CountingFileSystem final : public ForwardingFileSystem {
   int num_opened() const { return num_opened_; }
 
   std::atomic<int> descriptors{1 << 20};
+  // Called once, by the next read while it reads.
+  std::function<void()> during_read;
 
  private:
   class CountedFile final : public RandomAccessFile {
    public:
-    CountedFile(std::unique_ptr<RandomAccessFile> file, std::atomic<int>* num_open)
-        : file_(std::move(file)), num_open_(num_open) {}
-    ~CountedFile() override { (*num_open_)--; }
+    CountedFile(std::unique_ptr<RandomAccessFile> file, CountingFileSystem* files)
+        : file_(std::move(file)), files_(*files) {}
+    ~CountedFile() override { files_.num_open_--; }
     absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+      if (files_.during_read) std::exchange(files_.during_read, nullptr)();
       return file_->Read(offset, length, buffer);
     }
     uint64_t size() const override { return file_->size(); }
 
    private:
     const std::unique_ptr<RandomAccessFile> file_;
-    std::atomic<int>* const num_open_;
+    CountingFileSystem& files_;
   };
 
   const std::unique_ptr<FileSystem> memory_;
@@ -141,6 +146,18 @@ TEST_F(OpenFiles, GiveUpTheirDescriptorsWhereTheProcessHasNoneLeft) {
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   files_.descriptors = 1;
   for (size_t i = 0; i < 50; i++) ASSERT_TRUE(Read(i).ok());
+}
+
+// The coldest one gives its descriptor only when it has been read; another one can at once.
+TEST_F(OpenFiles, GiveUpAnIdleOneWhereTheColdestIsBeingRead) {
+  Open(2, 3);
+  cache_->SetLimit(8);
+  files_.descriptors = 2;
+  absl::Status beside;
+  files_.during_read = [&] { beside = Read(0); };
+  ASSERT_TRUE(Read(1).ok());
+  EXPECT_TRUE(beside.ok()) << beside;
+  EXPECT_EQ(files_.num_opened(), 4);
 }
 
 // "Not found" would be taken for the answer of a look-up.

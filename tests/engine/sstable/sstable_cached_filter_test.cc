@@ -147,6 +147,28 @@ TEST_F(CachedFilter, ThatCannotBeReadAgainSaysNothing) {
   ASSERT_NO_FATAL_FAILURE(ExpectGet(*table_, model, KeyOf(1), 9));
 }
 
+// A rate of hits needs both sides of the same look-ups.
+TEST(BlockCacheCounters, CountMissesOfIndexPartitionsAsTheyDoHits) {
+  SstableBuilderOptions builder = WithFilter("none");
+  builder.index_partition_threshold = 1;
+  builder.index_partition_bytes = 256;
+  const SstableModel model = Numbers(1'000);
+  ShardedBlockCache cache(kCapacityBytes, 0);
+  SstableReaderOptions reader;
+  reader.cache = &cache;
+  const auto table = OpenSstable(BuildTable(model, builder).bytes, reader);
+  ASSERT_TRUE(table.ok()) << table.status();
+  ReadCounters counters;
+  SstableReadOptions options;
+  options.counters = &counters;
+  ASSERT_NO_FATAL_FAILURE(ExpectGet(**table, model, KeyOf(500), 9, options));
+  EXPECT_EQ(counters.block_cache_misses.value(), 2u);
+  EXPECT_EQ(counters.block_cache_hits.value(), 0u);
+  ASSERT_NO_FATAL_FAILURE(ExpectGet(**table, model, KeyOf(500), 9, options));
+  EXPECT_EQ(counters.block_cache_misses.value(), 2u);
+  EXPECT_EQ(counters.block_cache_hits.value(), 2u);
+}
+
 TEST_F(CachedFilter, ThatIsTooLargeForTheCacheIsNotUsed) {
   const SstableModel model = Numbers(10'000);
   ASSERT_NO_FATAL_FAILURE(Open(model, WithFilter("bloom:64")));

@@ -104,5 +104,21 @@ TEST(SstableFilterKey, WithAnUnknownPartTheFilterIsNotAsked) {
   EXPECT_TRUE(result.found);
 }
 
+// A filter may deny every key, and keys may be long.
+TEST(SstableFilterKey, VerifyNamesTheFirstOfManyKeysAndTheirBeginnings) {
+  std::vector<std::string> keys;
+  for (int i = 1000; i < 1300; i++) keys.push_back(absl::StrCat(i, std::string(1000, 'k')));
+  const std::string bytes = BuildTable(ModelOf(keys), With("bloom:20", "whole+prefix:3")).bytes;
+  auto table = OpenSstable(WithClaimedFilterKey(bytes, "whole+prefix:3", "whole+prefix:4"));
+  ASSERT_TRUE(table.ok()) << table.status();
+  const std::vector<SstableProblem> problems = (*table)->Verify();
+  ASSERT_EQ(problems.size(), 101u);
+  for (const SstableProblem& problem : problems) {
+    EXPECT_TRUE(absl::StrContains(problem.reason, "the filter denies its prefix:4"));
+    EXPECT_LT(problem.reason.size(), 200u) << problem.reason;
+  }
+  EXPECT_TRUE(absl::StrContains(problems.back().reason, " more keys")) << problems.back().reason;
+}
+
 }  // namespace
 }  // namespace winnow

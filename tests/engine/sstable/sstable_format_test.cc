@@ -244,5 +244,17 @@ TEST(SstableFormat, MissingDoubledOrCutPropertiesAreRefused) {
   }
 }
 
+TEST(SstableProperties, RefuseSequenceNumbersThatThereAreNot) {
+  for (uint64_t SstableProperties::*member :
+       {&SstableProperties::smallest_sequence, &SstableProperties::largest_sequence}) {
+    SstableProperties properties;
+    properties.*member = kMaxSequenceNumber;
+    EXPECT_TRUE(SstableProperties::Decode(properties.Encode()).ok());
+    properties.*member = kMaxSequenceNumber + 1;
+    const absl::Status status = SstableProperties::Decode(properties.Encode()).status();
+    EXPECT_TRUE(IsCorruption(status)) << status;
+  }
+}
+
 }  // namespace
 }  // namespace winnow

@@ -23,7 +23,7 @@
 namespace winnow {
 
 // A file that is a string; fails the read number `fail_at` (from 1) and, with `fail_forever`, all
-// later ones.
+// later ones, and each read of a byte of [bad_begin, bad_end).
 class StringFile final : public RandomAccessFile {
  public:
   explicit StringFile(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -32,8 +32,9 @@ class StringFile final : public RandomAccessFile {
     num_reads++;
     reads.emplace_back(offset, offset + length);
     if (fail_at != 0 && num_reads >= fail_at && (fail_forever || num_reads == fail_at)) {
-      return absl::UnavailableError("injected read error");
+      return read_error;
     }
+    if (offset < bad_end && offset + length > bad_begin) return read_error;
     if (offset >= bytes_.size()) return 0;
     const size_t available = std::min<uint64_t>(length, bytes_.size() - offset);
     std::memcpy(buffer, bytes_.data() + offset, available);
@@ -49,6 +50,9 @@ class StringFile final : public RandomAccessFile {
   mutable std::vector<std::pair<uint64_t, uint64_t>> prefetches;
   uint64_t fail_at = 0;
   bool fail_forever = false;
+  uint64_t bad_begin = 0;
+  uint64_t bad_end = 0;
+  absl::Status read_error = absl::UnavailableError("injected read error");
 
  private:
   const std::string bytes_;

@@ -2,8 +2,10 @@
 #include "engine/statistics/recorder.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <array>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -119,6 +121,55 @@ TEST(SampledTimer, TimesOneCallInSixtyFour) {
   for (int i = 0; i < 640; i++) SampledTimer timer(recorder.Local(), LatencyHistogram::kGet);
   const auto totals = recorder.Sum();
   EXPECT_EQ(totals.histograms[static_cast<size_t>(LatencyHistogram::kGet)].samples, 10u);
+}
+
+TEST(SampledTimer, CallsThatAlternateAreTimedAlike) {
+  Recorder recorder;
+  for (int i = 0; i < 640; i++) {
+    SampledTimer read(recorder.Local(), LatencyHistogram::kGet);
+    SampledTimer write(recorder.Local(), LatencyHistogram::kWrite);
+  }
+  const auto totals = recorder.Sum();
+  EXPECT_EQ(totals.histograms[static_cast<size_t>(LatencyHistogram::kGet)].samples, 10u);
+  EXPECT_EQ(totals.histograms[static_cast<size_t>(LatencyHistogram::kWrite)].samples, 10u);
+}
+
+// What a library has to destroy at a thread's end, which may call the database.
+struct LastCall {
+  Recorder* recorder;
+  ThreadCounters* given_back = nullptr;
+  ThreadCounters* of_last_call = nullptr;
+  std::atomic<ThreadCounters*> of_another{nullptr};
+};
+
+void CountBesideAnother(LastCall* call) {
+  std::atomic<bool> done{false};
+  std::thread another([&] {
+    call->of_another = &call->recorder->Local();
+    while (!done) std::this_thread::yield();
+  });
+  while (call->of_another == nullptr) std::this_thread::yield();
+  call->of_last_call = &call->recorder->Local();
+  done = true;
+  another.join();
+}
+
+TEST(Recorder, AThreadThatIsEndingDoesNotCountInWhatItHasGivenBack) {
+  Recorder recorder;
+  LastCall last = {.recorder = &recorder};
+  pthread_key_t key;
+  std::thread([&] {
+    last.given_back = &recorder.Local();
+    // Made later than the key of the library's own, and so destroyed after it.
+    ASSERT_EQ(pthread_key_create(
+                  &key, [](void* call) { CountBesideAnother(static_cast<LastCall*>(call)); }),
+              0);
+    ASSERT_EQ(pthread_setspecific(key, &last), 0);
+  }).join();
+  pthread_key_delete(key);
+  EXPECT_EQ(last.of_another.load(), last.given_back) << "or there was nothing to be shared";
+  EXPECT_NE(last.of_last_call, nullptr);
+  EXPECT_NE(last.of_last_call, last.of_another.load());
 }
 
 }  // namespace

@@ -69,10 +69,12 @@ class RandomHistory {
                                                    "r\xff", std::string("\0\1", 2), "q"};
     return kRows[Below(kRows.size())];
   }
-  std::string RandomQualifier() {
+  // In bytewise order.
+  static const std::vector<std::string>& Qualifiers() {
     static const std::vector<std::string> kQualifiers = {"", "x", std::string("x\0", 2), "y"};
-    return kQualifiers[Below(kQualifiers.size())];
+    return kQualifiers;
   }
+  std::string RandomQualifier() { return Qualifiers()[Below(Qualifiers().size())]; }
   std::string RandomFamilyName() {
     const auto& families = model_.schema().families;
     return families[Below(families.size())].name;
@@ -354,6 +356,41 @@ class RandomHistory {
     read(all, &expected);
     read(options, &actual);
     ASSERT_EQ(actual, expected) << options.filter.ToString();
+    ASSERT_NO_FATAL_FAILURE(CompareFilteredRow(model, options, shows));
+  }
+
+  // The reads of single rows ask the filter as well.
+  template <typename Shows>
+  void CompareFilteredRow(const TableModel& model, TableReadOptions options, const Shows& shows) {
+    options.max_versions = static_cast<uint32_t>(1 + Below(3));
+    const std::string row = RandomRow();
+    std::vector<std::string> expected;
+    for (const FamilySchema& family : model.schema().families) {
+      for (const std::string& qualifier : Qualifiers()) {
+        const TableModel::Column* const column = model.Find({row, family.name, qualifier});
+        if (column == nullptr || !shows(row, qualifier)) continue;
+        uint32_t left = options.max_versions;
+        for (const auto& [timestamp, cell] : *column) {
+          if (left-- == 0) break;
+          expected.push_back(TableModel::Text(row, family.name, qualifier, timestamp, cell.value));
+        }
+      }
+    }
+    ASSERT_EQ(tables_.Get(table_, row, options), expected) << options.filter.ToString();
+    const auto exists = tables_->Exists(options, table_, row);
+    ASSERT_TRUE(exists.ok()) << exists.status();
+    ASSERT_EQ(*exists, !expected.empty()) << options.filter.ToString();
+    const std::vector<std::string_view> rows = {row, row};
+    std::vector<RowResult> results;
+    ASSERT_TRUE(tables_->MultiGet(options, table_, rows, &results).ok());
+    for (const RowResult& result : results) {
+      ASSERT_EQ(result.cells().size(), expected.size()) << options.filter.ToString();
+    }
+    if (options.snapshot != nullptr) return;
+    const auto holds =
+        tables_->CheckAndMutate(WriteOptions(), table_, row, options.filter, TableBatch());
+    ASSERT_TRUE(holds.ok()) << holds.status();
+    ASSERT_EQ(*holds, !expected.empty()) << options.filter.ToString();
   }
 
   std::mt19937_64 random_;

@@ -52,6 +52,9 @@ TEST(RegularExpression, SaysWhatIsWrong) {
   EXPECT_EQ(error("ab("), "regular expression: a '(' without its ')', at byte 3");
   EXPECT_NE(error("((a{500}){500}){500}"), "") << "over the limit of steps";
   EXPECT_NE(error(std::string(500, '(') + std::string(500, ')')), "");
+  EXPECT_EQ(error("a" + std::string(60'000, '*')),
+            "regular expression: over 10000 steps, at byte 5001")
+      << "no further than that: each repetition copies all before it";
 }
 
 // What makes a backtracking matcher take time exponential in the text.

@@ -188,6 +188,83 @@ TEST_F(TableFilterTest, GetMultiGetAndExistsAskItToo) {
   EXPECT_EQ(results[1].cells().size(), 1u);
 }
 
+// Families are read one behind the other, and each begins with a first column of its own.
+TEST_F(TableFilterTest, EachFamilyIsJudgedByItsOwnColumns) {
+  Table* const table =
+      tables_.Create({.name = "u", .families = {{.name = "f"}, {.name = "g", .max_versions = 2}}});
+  tables_.Put(table, "r", "f", "city", 1, "Ulm");
+  tables_.Put(table, "r", "g", "secret", 1, "41");
+  tables_.Put(table, "r", "g", "secret", 2, "42");
+  const std::vector<std::string_view> rows = {"r", "r"};
+  const auto expect = [&](const std::string& text, const std::vector<std::string>& cells) {
+    TableReadOptions options;
+    options.filter = *TableFilter::Parse(text);
+    options.max_versions = 2;
+    EXPECT_EQ(tables_.Get(table, "r", options), cells) << text;
+    EXPECT_EQ(*tables_->Exists(options, table, "r"), !cells.empty()) << text;
+    std::vector<RowResult> results;
+    ASSERT_TRUE(tables_->MultiGet(options, table, rows, &results).ok());
+    for (const RowResult& result : results) EXPECT_EQ(result.cells().size(), cells.size()) << text;
+    const auto holds = tables_->CheckAndMutate({}, table, "r", options.filter, TableBatch());
+    ASSERT_TRUE(holds.ok()) << holds.status();
+    EXPECT_EQ(*holds, !cells.empty()) << text;
+  };
+  const std::string city = "r/f:city@1=Ulm";
+  const std::vector<std::string> secrets = {"r/g:secret@2=42", "r/g:secret@1=41"};
+  expect("QualifierFilter(=, 'regexstring:^city$')", {city});
+  expect("QualifierFilter(=, 'regexstring:^secret$')", secrets);
+  expect("QualifierFilter(=, 'regexstring:^none$')", {});
+  expect("QualifierFilter(!=, 'regexstring:^none$')", {city, secrets[0], secrets[1]});
+}
+
+TEST_F(TableFilterTest, ARawReadGivesEveryMarkerThatItLetsThrough) {
+  TableBatch batch;
+  batch.DeleteFamily(table_, "b", "f", 1);
+  batch.DeleteFamily(table_, "b", "f", 0);
+  batch.DeleteColumn(table_, "b", "f", "x", 3);
+  batch.DeleteColumn(table_, "b", "f", "x", 4);
+  tables_.Write(batch);
+  ScanOptions raw;
+  raw.raw = true;
+  raw.row_prefix = "b";
+  raw.columns = {{"f", std::nullopt}};
+  for (const bool reverse : {false, true}) {
+    raw.reverse = reverse;
+    raw.filter = {};
+    EXPECT_EQ(ShownBy(raw), "b/f:= b/f:= b/f:x=new b b/f:x= b/f:x= b/f:xy=xy b");
+    EXPECT_EQ(Shown("PrefixFilter('b')", raw), ShownBy(raw));
+    EXPECT_EQ(Shown("TimestampsFilter(0, 1)", raw), "b/f:= b/f:= b/f:x=old b");
+  }
+}
+
+TEST_F(TableFilterTest, AnOrShowsNoValueOfAFilterThatDoesNotKeepTheRow) {
+  const std::string a = "a/f:x= a/f:xy= a/f:y= a/g:x=";
+  const std::string c = "c/f:x=new c c/f:xy=xy c c/f:y=y c c/g:x=g c";
+  const std::string single = "SingleColumnValueFilter('f', 'y', =, 'binary:y c', true)";
+  ScanOptions options;
+  options.row_prefix = "a";
+  EXPECT_EQ(Shown("KeyOnlyFilter() OR " + single, options),
+            a + " ab/f:x= ab/f:xy= ab/f:y= ab/g:x=");
+  options.row_prefix = "c";
+  EXPECT_EQ(Shown("KeyOnlyFilter() OR " + single, options), c);
+  EXPECT_EQ(Shown("KeyOnlyFilter() AND (PrefixFilter('a') OR " + single + ")", options),
+            "c/f:x= c/f:xy= c/f:y= c/g:x=");
+  // A filter in the list that itself decides by cells, and what it has taken away.
+  options.row_prefix = "ab";
+  EXPECT_EQ(
+      Shown("(KeyOnlyFilter() OR ColumnPrefixFilter('y')) AND FamilyFilter(=, 'binary:f') OR " +
+                single,
+            options),
+      "ab/f:x= ab/f:xy= ab/f:y=y ab");
+  const std::string length("\0\0\0\4", 4);
+  EXPECT_EQ(Shown("(KeyOnlyFilter(true) AND ColumnPrefixFilter('y')) OR " + single, options),
+            "ab/f:y=" + length);
+  EXPECT_EQ(Shown("(KeyOnlyFilter(true) AND ColumnPrefixFilter('y')) OR (KeyOnlyFilter() AND " +
+                      single + ")",
+                  options),
+            "ab/f:y=" + length);
+}
+
 TEST_F(TableFilterTest, ResultsInPartsNeedAFilterThatDecidesByCells) {
   ScanOptions parts;
   parts.max_cells = 1;
@@ -245,6 +322,29 @@ TEST(TableFilterText, IsWrittenAsItIsRead) {
     ASSERT_TRUE(filter.ok()) << filter.status();
     EXPECT_EQ(filter->ToString(), text);
   }
+}
+
+TEST(TableFilterText, NestingIsBoundedWhateverWayAFilterIsMade) {
+  const TableFilter page = *TableFilter::Parse("PageFilter(1)");
+  TableFilter long_list = page;
+  for (int i = 0; i < 1000; i++) {
+    const auto longer = TableFilter::And({long_list, page});
+    ASSERT_TRUE(longer.ok()) << longer.status();
+    long_list = *longer;
+  }
+  EXPECT_EQ(TableFilter::Parse(long_list.ToString())->ToString(), long_list.ToString());
+  TableFilter deep = page;
+  for (int i = 0; i <= 100; i++) {
+    const auto deeper = i % 2 == 0 ? TableFilter::And({deep, page}) : TableFilter::Or({deep, page});
+    ASSERT_TRUE(deeper.ok()) << i << deeper.status();
+    deep = *deeper;
+  }
+  EXPECT_EQ(TableFilter::Parse(deep.ToString())->ToString(), deep.ToString());
+  EXPECT_EQ(TableFilter::Or({deep, page}).status().code(), absl::StatusCode::kInvalidArgument);
+  // Each pair of parentheses has an AND inside an OR, two levels of what ToString writes.
+  std::string text = "PageFilter(1)";
+  for (int i = 0; i < 60; i++) text = "(PageFilter(1) OR PageFilter(2) AND " + text + ")";
+  EXPECT_EQ(TableFilter::Parse(text).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ class MemoryTables {
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     tables_ = *std::move(opened);
   }
+  void Reopen(const Options& options) {
+    options_ = options;
+    options_.file_system = file_system_.get();
+    options_.clock = &clock_;
+    Reopen();
+  }
   TableDatabase* operator->() { return tables_.get(); }
   TableDatabase& operator*() { return *tables_; }
   TestClock& clock() { return clock_; }

@@ -45,6 +45,9 @@ TEST(TableLoad, IsSeenOnceItIsFinished) {
 TEST(TableLoad, RefusesWhatIsOutOfOrderOrOverALimit) {
   MemoryTables tables;
   Table* const table = tables.Create(kSchema);
+  EXPECT_EQ(tables->NewTableWriter(table, "/db").status().code(),
+            absl::StatusCode::kInvalidArgument)
+      << "tables would be moved out of a database's directory";
   auto writer = *tables->NewTableWriter(table, "/load");
   ASSERT_TRUE(writer->Put("b", "f", "q", 5, "v").ok());
   EXPECT_EQ(writer->Put("b", "f", "q", 5, "v").code(), absl::StatusCode::kInvalidArgument);

@@ -215,7 +215,11 @@ TEST(TableReads, CopiesOfARowAndRowsThatAreMovedKeepTheirCells) {
   RowResult moved = std::move(rows.back());
   rows.pop_back();
   rows.push_back(moved);
-  moved.Clear();
+  RowResult taken = std::move(moved);
+  EXPECT_EQ(taken.cells().size(), 4u);
+  const RowResult copy_of_nothing = moved;
+  EXPECT_TRUE(copy_of_nothing.empty());
+  EXPECT_EQ(copy_of_nothing.row(), "");
   ASSERT_TRUE(tables->Get({}, table, "a", &moved).ok());
   ASSERT_EQ(rows.size(), 4u);
   for (const RowResult& row : rows) {

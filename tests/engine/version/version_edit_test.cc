@@ -44,13 +44,13 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
   if (maybe()) edit.hash_seed = random();
   if (maybe()) edit.next_file_number = random() % kFileNumberLimit;
   if (maybe()) edit.last_sequence = random() & kMaxSequenceNumber;
-  if (maybe()) edit.largest_family_id = static_cast<uint32_t>(random());
+  if (maybe()) edit.largest_family_id = static_cast<uint32_t>(random() % kFamilyIdLimit);
   if (maybe()) edit.oldest_log = random() % kFileNumberLimit;
   if (maybe()) edit.newest_log = random() % kFileNumberLimit;
   if (maybe()) edit.options = {{"max_log_bytes", "2M"}, {"empty", ""}};
   for (uint64_t left = random() % 3; left > 0; left--) {
     FamilyEdit& family = edit.families.emplace_back();
-    family.family_id = static_cast<uint32_t>(random());
+    family.family_id = static_cast<uint32_t>(random() % kFamilyIdLimit);
     if (maybe()) family.name = std::string(random() % 255, 'n');
     if (maybe()) family.comparator = "winnow.bytewise";
     if (maybe()) family.merge_operator = "append:,";
@@ -249,6 +249,33 @@ TEST(VersionEdit, RefusesFileNumbersThatLeaveNoneForNewFiles) {
   uint64_t number;
   EXPECT_TRUE(ParseFileName("1152921504606846975.sst", &type, &number));
   EXPECT_FALSE(ParseFileName("1152921504606846976.sst", &type, &number));
+}
+
+TEST(VersionEdit, RefusesFamilyIdsThatLeaveNoneForNewFamilies) {
+  for (const uint32_t id : {kFamilyIdLimit - 1, kFamilyIdLimit}) {
+    VersionEdit largest;
+    largest.largest_family_id = id;
+    VersionEdit family;
+    family.families.emplace_back().family_id = id;
+    for (const VersionEdit& edit : {largest, family}) {
+      EXPECT_EQ(VersionEdit::Decode(Encoded(edit)).ok(), id < kFamilyIdLimit) << edit.DebugString();
+    }
+  }
+}
+
+// What has other names is a user's, whom an opening would rob.
+TEST(FileNames, HaveSixDigitsAtLeast) {
+  FileType type;
+  uint64_t number;
+  for (const char* name :
+       {"000001.log", "1234567.sst", "000007.flt", "MANIFEST-000005", "000009.sst.tmp"}) {
+    EXPECT_TRUE(ParseFileName(name, &type, &number)) << name;
+    EXPECT_NE(number, 0u) << name;
+  }
+  for (const char* name : {"1.log", "2024.log", "7.sst", "00001.flt", "MANIFEST-5", "MANIFEST-",
+                           "12345.sst.tmp", ".log"}) {
+    EXPECT_FALSE(ParseFileName(name, &type, &number)) << name;
+  }
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ struct Opened {
     DatabaseLock lock(&mutex);
     return versions.LogAndCreateFamily(std::move(edit), family);
   }
+  absl::StatusOr<VersionSet::ReadableState> ReadState(const std::string& path, uint64_t number) {
+    DatabaseLock lock(&mutex);
+    return versions.ReadState(path, number);
+  }
   void Start() {
     DatabaseLock lock(&mutex);
     const absl::Status started = versions.StartManifest(/*log_number=*/0);
@@ -220,6 +224,55 @@ TEST_F(VersionSetTest, AManifestWithoutTheDefaultFamilyIsDataLossThatNamesIt) {
   const absl::Status status = Recover(&recovered);
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_NE(status.message().find(path), absl::string_view::npos) << status;
+}
+
+// For a repair: the tables that were there before it must be in the state, and none that came with
+// it.
+TEST_F(VersionSetTest, AnEditThatCannotFollowIsAppliedInNoPart) {
+  auto created = Create();
+  const FileMetadata before = MakeTable(*created, "a");
+  const FileMetadata after = MakeTable(*created, "b");
+  VersionEdit first;
+  first.next_file_number = 100;
+  FamilyEdit& family = first.families.emplace_back();
+  family.name = "default";
+  family.comparator = BytewiseComparator()->Name();
+  family.added.push_back({1, before});
+  VersionEdit second = AddFile(0, 2, after);
+  second.families[0].deleted.push_back({1, before.number});
+  second.families.emplace_back().deleted.push_back({3, 99});  // which is not there
+  constexpr uint64_t kNumber = 50;
+  const std::string path = ManifestFileName("/db", kNumber);
+  const auto writer =
+      *LogWriter::Create(*file_system_, path, kNumber, WritableFileOptions::Mode::kBuffered);
+  for (const VersionEdit& edit : {first, second}) {
+    std::string record;
+    edit.EncodeTo(&record);
+    ASSERT_TRUE(writer->Append(record).ok());
+  }
+  ASSERT_TRUE(writer->CloseCleanly().ok());
+  const auto readable = Opened(file_system_.get()).ReadState(path, kNumber);
+  ASSERT_TRUE(readable.ok()) << readable.status();
+  EXPECT_TRUE(absl::IsDataLoss(readable->damage)) << readable->damage;
+  ASSERT_EQ(readable->state.families.size(), 1u);
+  ASSERT_EQ(readable->state.families[0].added.size(), 1u);
+  EXPECT_EQ(readable->state.families[0].added[0].file.number, before.number);
+}
+
+// The recorded largest id may be older than the family.
+TEST_F(VersionSetTest, AFamilysIdIsNotGivenOutAgainWhateverIsRecorded) {
+  auto created = Create();
+  VersionEdit create;
+  FamilyEdit& family = create.families.emplace_back();
+  family.family_id = 9;
+  family.name = "ninth";
+  family.comparator = std::string(BytewiseComparator()->Name());
+  FamilyRecord record;
+  record.id = family.family_id;
+  record.version = std::make_shared<const Version>(InternalKeyComparator(BytewiseComparator()),
+                                                   std::array<Version::Files, kNumLevels>());
+  ASSERT_TRUE(created->ApplyCreation(create, record).ok());
+  EXPECT_EQ(created->versions.NewFamilyId(), 10u);
 }
 
 TEST_F(VersionSetTest, DamagedCurrentAndMissingManifestAreDataLossAndNoCurrentIsNotFound) {

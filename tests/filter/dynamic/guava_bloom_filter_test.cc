@@ -165,6 +165,7 @@ TEST(GuavaBloomFilterTest, SizesAreThoseOfTheRealLibrary) {
   // A million keys at the default rate: 0.87 MiB and 5 probes.
   EXPECT_NEAR(static_cast<double>(GuavaOptimalBits(1'000'000, 0.03)) / 8 / 1048576, 0.87, 0.0001);
   EXPECT_EQ(GuavaOptimalProbes(1'000'000, 7'298'440), 5);
+  EXPECT_EQ(GuavaOptimalProbes(0, 0), 1);
 }
 
 // The lines of errors.txt about create.

@@ -161,6 +161,17 @@ TEST_P(HadoopTest, DamagedAndHostileBytesAreRefused) {
   }
 }
 
+// Those would count as keys.
+TEST_P(HadoopTest, CountersBehindTheLastOneAreRefused) {
+  std::string bytes = Make(17, 3, GetParam()).WriteTo();
+  EXPECT_TRUE(HadoopCountingBloomFilter::ReadFrom(bytes).ok());
+  bytes.back() = 0x0f;  // the last one there is
+  EXPECT_TRUE(HadoopCountingBloomFilter::ReadFrom(bytes).ok());
+  bytes.back() = 0x10;
+  EXPECT_EQ(HadoopCountingBloomFilter::ReadFrom(bytes).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
 INSTANTIATE_TEST_SUITE_P(Hashes, HadoopTest,
                          testing::Values(HadoopHash::kJenkins, HadoopHash::kMurmur));
 

@@ -158,6 +158,9 @@ TEST(RedisBitmap, RefusesWhatTheOthersRefuseOrPanicAt) {
   EXPECT_FALSE(RedissonShape(0, 0.01).ok());
   EXPECT_FALSE(RedissonShape(1'000'000'000, 0.01).ok());  // more than 4294967294
   EXPECT_TRUE(absl::IsDataLoss(RedisBitmap::FromString(*GoZeroShape(64), "nine byte").status()));
+  // Bit 13 of 13, which no key has.
+  EXPECT_TRUE(RedisBitmap::FromString(*GoZeroShape(13), "\x01\x08").ok());
+  EXPECT_TRUE(absl::IsDataLoss(RedisBitmap::FromString(*GoZeroShape(13), "\x01\x04").status()));
 }
 
 TEST(RedisBitmap, UnionHasTheKeysOfBoth) {

@@ -164,10 +164,36 @@ TEST(RedisBloomFilter, RefusesDumpsThatContradictThemselves) {
       EXPECT_LT(loaded->memory_bytes(), 1000u);
     }
   }
+  // Of what would make a layer for every further key: growth 0, and a capacity of 0.
+  const size_t last_capacity = good[0].data.size() - 9;
+  for (const auto& [offset, length] : {std::pair<size_t, size_t>{16, 4}, {last_capacity, 8}}) {
+    chunks = good;
+    chunks[0].data.replace(offset, length, length, '\0');
+    EXPECT_THAT(reason(chunks), HasSubstr(length == 4 ? "growth 0" : "capacity 0"));
+  }
+  // Nor may a capacity wrap around to 0 when it grows: 2^63 items of as many.
+  chunks = dumps["default(0.01,100,x2) key0..key99"];
+  for (const size_t offset : {size_t{0}, size_t{36}, size_t{64}}) {
+    chunks[0].data.replace(offset, 8, std::string(7, '\0') + '\x80');
+  }
+  absl::StatusOr<RedisBloomFilter> full = RedisBloomFilter::Load(chunks);
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_TRUE(absl::IsResourceExhausted(full->Add("one more").status()));
   // A head that announces terabytes takes none.
   chunks = dumps["CF reserve 64: key0..key4, +key1 -key1"];
   chunks[0].data[11] = 0x20;  // 2^29 buckets more
   EXPECT_FALSE(RedisBloomCuckooFilter::Load(chunks).ok());
+}
+
+// Removing as many as are there would otherwise count below zero.
+TEST(RedisBloomCuckooFilter, ItemsAreCountedAndNotBelieved) {
+  Dumps dumps = GoldenDumps();
+  std::vector<RedisBloomChunk> chunks = dumps["CF reserve 64 BUCKETSIZE 4: key0..key49"];
+  ASSERT_TRUE(RedisBloomCuckooFilter::Load(chunks).ok());
+  --chunks[0].data[0];
+  const absl::Status status = RedisBloomCuckooFilter::Load(chunks).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("49 items, but its tables have 50"));
 }
 
 TEST(RedisBloomFilter, RefusesOptionsOutsideTheirRanges) {

@@ -184,6 +184,54 @@ TEST_F(AvalancheTest, AProbeThatHangsLetsAnotherOneThrough) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(guard->Get("slow", hanging).status()));
 }
 
+TEST_F(AvalancheTest, AClockThatIsSetBackKeepsTheBreakerOpenForNoLonger) {
+  options_.breaker_failures = 1;
+  options_.breaker_open_for = seconds(10);
+  const auto guard = NewGuard();
+  const auto ask_elsewhere = [&] {
+    absl::StatusOr<std::string> answer = absl::UnknownError("");
+    std::thread([&] { answer = guard->Get("k", database_.loader()); }).join();
+    return answer.status();
+  };
+  database_.Fail(absl::InternalError("broken"));
+  EXPECT_TRUE(absl::IsInternal(ask_elsewhere()));
+  clock_.Advance(-std::chrono::hours(1));
+  EXPECT_TRUE(absl::IsUnavailable(ask_elsewhere()));
+  clock_.Advance(milliseconds(9999));
+  EXPECT_TRUE(absl::IsUnavailable(ask_elsewhere()));
+  EXPECT_EQ(database_.loads(), 1);
+  // Nor does a probe that hangs keep others out for longer.
+  clock_.Advance(milliseconds(1));
+  database_.Fail(absl::OkStatus());
+  const Loader hanging = [&](std::string_view) -> absl::StatusOr<std::string> {
+    clock_.Advance(-std::chrono::hours(1));
+    EXPECT_TRUE(absl::IsUnavailable(ask_elsewhere()));
+    clock_.Advance(seconds(10));
+    EXPECT_TRUE(absl::IsNotFound(ask_elsewhere()));
+    return "v";
+  };
+  EXPECT_EQ(guard->Get("slow", hanging).value(), "v");
+  EXPECT_EQ(guard->statistics().breaker, BreakerState::kClosed);
+}
+
+// It is of the key, not of the database: neither a failure nor a sign that it is well again.
+TEST_F(AvalancheTest, KeysThatMakeNoSenseToTheLoaderDoNotOpenTheBreaker) {
+  options_.breaker_failures = 2;
+  const auto guard = NewGuard();
+  database_.Fail(absl::InvalidArgumentError("no such key can be"));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(absl::IsInvalidArgument(guard->Get(Key(i), database_.loader()).status()));
+  }
+  EXPECT_EQ(guard->statistics().breaker, BreakerState::kClosed);
+  EXPECT_EQ(guard->statistics().load_failures, 10u);
+  database_.Fail(absl::InternalError("broken"));
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(guard->Get(Key(i), database_.loader()).ok());
+  clock_.Advance(options_.breaker_open_for);
+  database_.Fail(absl::InvalidArgumentError("no such key can be"));
+  EXPECT_TRUE(absl::IsInvalidArgument(guard->Get("k", database_.loader()).status()));
+  EXPECT_EQ(guard->statistics().breaker, BreakerState::kHalfOpen);
+}
+
 // What it says is of the time before the breaker opened.
 TEST_F(AvalancheTest, ALoadFromBeforeTheBreakerOpenedDoesNotDecideDuringAProbe) {
   options_.breaker_failures = 1;

@@ -149,6 +149,35 @@ TEST_F(BreakdownTest, LoadsInForkedProcessesHaveTokensOfTheirOwn) {
   EXPECT_EQ(tokens.size(), 2u);
 }
 
+// Whoever sees the cache sees them: they must not tell what else came from that source, as the
+// seeds of filters.
+TEST_F(BreakdownTest, TokensAreNotNumbersOfTheRandomSource) {
+  class LastToken final : public Cache {
+   public:
+    absl::StatusOr<bool> Get(std::string_view, std::string*) override { return false; }
+    absl::Status Set(std::string_view, std::string_view, milliseconds) override {
+      return absl::OkStatus();
+    }
+    absl::Status Remove(std::string_view) override { return absl::OkStatus(); }
+    bool HasLocks() const override { return true; }
+    absl::StatusOr<bool> TryLock(std::string_view, std::string_view token, milliseconds) override {
+      last = token;
+      return true;
+    }
+    std::string last;
+  };
+  std::set<std::string> tokens;
+  for (int i = 0; i < 2; ++i) {
+    FixedRandom same_numbers;
+    LastToken cache;
+    options_.random = &same_numbers;
+    const auto guard = *CacheGuard::Create(&cache, options_);
+    EXPECT_TRUE(absl::IsNotFound(guard->Get("key", database_.loader()).status()));
+    tokens.insert(cache.last);
+  }
+  EXPECT_EQ(tokens.size(), 2u);
+}
+
 TEST_F(BreakdownTest, OneLoadForAllProcesses) {
   class SleepingClock final : public Clock {
    public:
@@ -184,6 +213,28 @@ TEST_F(BreakdownTest, ALoadOfAnotherProcessIsWaitedForNoLongerThanThat) {
   ASSERT_TRUE(*cache_->TryLock("hot", "another", seconds(100)));
   EXPECT_TRUE(absl::IsDeadlineExceeded(guard->Get("hot", database_.loader()).status()));
   EXPECT_EQ(database_.loads(), 0);
+}
+
+TEST_F(BreakdownTest, AClockThatIsSetBackProlongsTheWaitByNoMoreThanThat) {
+  class ClockThatIsSetBack final : public Clock {
+   public:
+    TimePoint Now() override { return TimePoint(std::chrono::microseconds(micros_)); }
+    void SleepFor(std::chrono::microseconds time) override {
+      micros_ += time.count();
+      if (sleeps++ == 0) micros_ -= std::chrono::microseconds(std::chrono::hours(1)).count();
+    }
+    int sleeps = 0;
+
+   private:
+    int64_t micros_ = 1'700'000'000'000'000;
+  } clock;
+  options_.clock = &clock;
+  options_.max_wait = milliseconds(500);
+  options_.lock_poll = milliseconds(20);
+  const auto guard = NewGuard();
+  ASSERT_TRUE(*cache_->TryLock("hot", "another", seconds(100)));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(guard->Get("hot", database_.loader()).status()));
+  EXPECT_LE(clock.sleeps, 2 * 25);
 }
 
 TEST_F(BreakdownTest, ALockIsRenewedWhileTheLoadGoesOn) {

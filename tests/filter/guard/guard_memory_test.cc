@@ -1,5 +1,7 @@
 // A cache guard when the system has no memory to give: each request for memory fails once, in turn.
 
+#include <stdexcept>
+
 #include "tests/filter/guard/guard_fixture.h"
 #include "tests/support/allocation_hook.h"
 
@@ -70,6 +72,75 @@ TEST_F(GuardMemoryTest, EachCallFailsAloneAndTheNextIsAnswered) {
           ->Rebuild(*NewBloomKeyFilter(1000, 0.0001), [](const auto&) { return absl::OkStatus(); })
           .ok());
   EXPECT_FALSE(filter->MayContain(key));
+}
+
+// Its refresh has to do without, and leaves nothing behind that later callers would wait for.
+TEST_F(GuardMemoryTest, AValuePastItsTimeIsServedWithoutMemoryForItsRefresh) {
+  options_.serve_stale_for = seconds(60);
+  options_.max_wait = milliseconds(1);
+  const std::unique_ptr<CacheGuard> guard = NewGuard();
+  const std::string key(100, 'k');
+  const std::string value(100, 'v');
+  database_.Write(key, value);
+  const Loader loader = database_.loader();
+  std::string read;
+  ASSERT_TRUE(guard->Get(key, loader, &read).ok());
+  read.reserve(1000);
+  clock_.Advance(seconds(601));
+  bool did_fail = true;
+  uint64_t num_failed = 0;
+  for (; did_fail; ++num_failed) {
+    const absl::Status status = WhenOneFails(
+        num_failed, [&] { return guard->Get(key, loader, &read); }, &did_fail);
+    EXPECT_TRUE(status.ok()) << "allocation " << num_failed << ": " << status;
+    executor_.Drop();
+    ASSERT_LT(num_failed, 1000u);
+  }
+  EXPECT_GT(num_failed, 3u);
+  EXPECT_EQ(guard->statistics().stale_hits, num_failed);
+  clock_.Advance(seconds(60));
+  EXPECT_TRUE(guard->Get(key, loader, &read).ok());
+  EXPECT_EQ(database_.loads(), 2);
+}
+
+TEST_F(GuardMemoryTest, ARenewalThatHasNoMemoryForTheNextOneIsTheLast) {
+  const std::unique_ptr<CacheGuard> guard = NewGuard();
+  bool did_fail = true;
+  for (int i = 0; did_fail; ++i) {
+    const Loader slow = [&](std::string_view) -> absl::StatusOr<std::string> {
+      clock_.Advance(options_.lock_ttl / 3);
+      const auto renew = [&] {
+        EXPECT_GE(executor_.RunDue(), 1);
+        return absl::OkStatus();
+      };
+      EXPECT_NO_THROW((void)WhenOneFails(static_cast<uint64_t>(i), renew, &did_fail));
+      return "v";
+    };
+    EXPECT_EQ(guard->Get(Key(i), slow).value(), "v");
+    ASSERT_LT(i, 1000);
+  }
+}
+
+TEST_F(GuardMemoryTest, ALoaderThatThrowsGivesItsPlaceBack) {
+  options_.max_concurrent_loads = 1;
+  options_.max_wait = milliseconds(1);
+  options_.breaker_failures = 0;
+  const std::unique_ptr<CacheGuard> guard = NewGuard();
+  database_.Write("other", "v");
+  // Made before: what fails is to tell of it.
+  const std::runtime_error thrown("a reason that is longer than what a string keeps within itself");
+  const Loader throws = [&](std::string_view) -> absl::StatusOr<std::string> { throw thrown; };
+  bool did_fail = true;
+  for (uint64_t i = 0; did_fail; ++i) {
+    const absl::Status status = WhenOneFails(
+        i, [&] { return guard->Get("k", throws).status(); }, &did_fail);
+    EXPECT_TRUE(did_fail ? absl::IsResourceExhausted(status) || absl::IsInternal(status)
+                         : absl::IsInternal(status))
+        << "allocation " << i << ": " << status;
+    EXPECT_EQ(guard->Get("other", database_.loader()).value_or(""), "v");
+    EXPECT_TRUE(guard->Invalidate("other").ok());
+    ASSERT_LT(i, 1000u);
+  }
 }
 
 TEST_F(GuardMemoryTest, AGuardIsMadeOrNot) {

@@ -27,6 +27,23 @@ TEST(ThreadExecutorTest, RunsTasksWhenTheyAreDueAndRefusesTooMany) {
   EXPECT_TRUE(absl::IsInvalidArgument(NewThreadExecutor(0, 1).status()));
 }
 
+// What a task holds may be the program's, and give the executor another task as it goes.
+TEST(ThreadExecutorTest, WhatATaskHoldsMayCallTheExecutorAsItIsDestroyed) {
+  std::promise<bool> given;
+  std::future<bool> is_given = given.get_future();
+  auto executor = NewThreadExecutor(1, 2);
+  ASSERT_TRUE(executor.ok());
+  std::shared_ptr<void> held(&given, [&](void*) {
+    given.set_value((*executor)->Run(std::chrono::microseconds(0), [] {}));
+  });
+  ASSERT_TRUE((*executor)->Run(std::chrono::microseconds(0), [held = std::move(held)] {}));
+  if (is_given.wait_for(seconds(60)) != std::future_status::ready) {
+    (void)executor->release();  // its thread waits for itself
+    FAIL();
+  }
+  EXPECT_TRUE(is_given.get());
+}
+
 // One caller is held up in the midst of a hit, by the validator, the filter or the cache: callers
 // of other keys have to do with no lock that it holds.
 TEST(GuardThreadsTest, AHitWaitsForNoHitOfAnotherKey) {

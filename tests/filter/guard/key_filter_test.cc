@@ -84,6 +84,36 @@ TEST(KeyFilterTest, ARebuildWhoseFilterLacksAKeyFailsWhoeverAddedIt) {
   EXPECT_FALSE(filter->MayContain("lacked"));
 }
 
+// By the program's own filter, and whoever adds may not mind the exception.
+TEST(KeyFilterTest, ARebuildWhoseFilterThrowsFailsAndNobodySeesTheException) {
+  class ThrowingFilter final : public KeyFilter {
+   public:
+    bool MayContain(std::string_view) override { return false; }
+    absl::Status Add(std::string_view) override { throw std::runtime_error("no connection"); }
+  };
+  const auto filter = NewRebuildableFilter(NewFilter(1000));
+  const absl::Status rebuilt =
+      filter->Rebuild(std::make_unique<ThrowingFilter>(), [&](const auto&) {
+        EXPECT_TRUE(filter->Add("a").ok());
+        return absl::OkStatus();
+      });
+  EXPECT_EQ(rebuilt, absl::InternalError("the filter threw: no connection"));
+  EXPECT_TRUE(filter->MayContain("a"));
+  const auto throwing = NewRebuildableFilter(std::make_unique<ThrowingFilter>());
+  EXPECT_TRUE(absl::IsInternal(throwing->BeginInsert("b")));
+  // It left no insertion open.
+  ASSERT_TRUE(
+      throwing->Rebuild(NewFilter(1000), [](const auto&) { return absl::OkStatus(); }).ok());
+  EXPECT_FALSE(throwing->MayContain("b"));
+}
+
+TEST(KeyFilterTest, NoFilterIsRefused) {
+  EXPECT_EQ(NewRebuildableFilter(nullptr), nullptr);
+  const auto filter = NewRebuildableFilter(NewFilter(1000));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(filter->Rebuild(nullptr, [](const auto& add) { return add("a"); })));
+}
+
 TEST(KeyFilterTest, OneRebuildAtATime) {
   const auto filter = NewRebuildableFilter(NewFilter(1000));
   const absl::Status status = filter->Rebuild(NewFilter(1000), [&](const auto&) {

@@ -119,7 +119,8 @@ class CacheOfFailingLocks final : public PlainCache {
   absl::StatusOr<bool> TryLock(std::string_view key, std::string_view token,
                                milliseconds ttl) override {
     if (Fails(&failing_locks)) return error_;
-    return cache_->TryLock(key, token, ttl);
+    const absl::StatusOr<bool> taken = cache_->TryLock(key, token, ttl);
+    return Fails(&lost_answers) ? error_ : taken;
   }
   absl::StatusOr<bool> SetAndUnlock(std::string_view key, std::string_view token,
                                     std::string_view value, milliseconds ttl) override {
@@ -133,6 +134,7 @@ class CacheOfFailingLocks final : public PlainCache {
 
   // So many calls fail.
   std::atomic<int> failing_locks{0};
+  std::atomic<int> lost_answers{0};  // that a lock was taken
   std::atomic<int> failing_stores{0};
   std::atomic<int> failing_unlocks{0};
 
@@ -213,6 +215,29 @@ TEST_F(FailingLocksTest, WhereNothingIsStoredOrReleasedEachCallLoadsAtOnce) {
   EXPECT_EQ((*guard)->Get("k", database_.loader()).value(), "v");
   EXPECT_EQ((*guard)->Get("k", database_.loader()).value(), "v");
   EXPECT_EQ(database_.loads(), 4);
+}
+
+TEST_F(FailingLocksTest, ALockThatWasTakenThoughTheCacheFailedIsReleased) {
+  failing_.lost_answers = 1;
+  auto guard = CacheGuard::Create(&failing_, options_);
+  ASSERT_TRUE(guard.ok());
+  database_.Write("k", "v");
+  const TimePoint begin = clock_.Now();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ((*guard)->Get("k", database_.loader()).value(), "v");
+  EXPECT_EQ(clock_.Now(), begin);   // nobody waited
+  EXPECT_EQ(database_.loads(), 2);  // the second one was stored
+}
+
+TEST_F(FailingLocksTest, AClockThatIsSetBackKeepsNobodyFromWaitingForALock) {
+  failing_.failing_stores = failing_.failing_unlocks = 1;
+  auto guard = CacheGuard::Create(&failing_, options_);
+  ASSERT_TRUE(guard.ok());
+  EXPECT_TRUE(absl::IsNotFound((*guard)->Get("k", database_.loader()).status()));
+  clock_.Advance(-std::chrono::hours(1));
+  ASSERT_TRUE(*cache_->TryLock("other", "another", seconds(100)));
+  EXPECT_TRUE(absl::IsNotFound((*guard)->Get("other", database_.loader()).status()));
+  clock_.Advance(options_.lock_ttl);
+  EXPECT_TRUE(absl::IsDeadlineExceeded((*guard)->Get("other", database_.loader()).status()));
 }
 
 // The cache's failure must not send every caller to the database: those who came too late for a

@@ -1,6 +1,7 @@
 // Keys that do not exist.
 
 #include <cmath>
+#include <stdexcept>
 
 #include "tests/filter/guard/guard_fixture.h"
 
@@ -40,6 +41,36 @@ TEST_F(PenetrationTest, AfterPutAKeyThatWasAbsentIsVisibleAtOnce) {
   ASSERT_TRUE(guard->Put("k", "v").ok());
   EXPECT_EQ(guard->Get("k", database_.loader()).value(), "v");
   EXPECT_EQ(database_.loads(), 1);
+}
+
+// The row is committed: nobody is to be given the older value on account of the filter.
+TEST_F(PenetrationTest, PutReplacesTheValueThoughTheFilterFails) {
+  class FailingFilter final : public KeyFilter {
+   public:
+    bool MayContain(std::string_view) override { return true; }
+    absl::Status Add(std::string_view key) override {
+      if (key == "throws") throw std::runtime_error("no connection");
+      return absl::UnavailableError("out of reach");
+    }
+  } filter;
+  options_.filter = &filter;
+  const auto guard = NewGuard();
+  for (const std::string key : {"fails", "throws"}) {
+    database_.Write(key, "old");
+    EXPECT_EQ(guard->Get(key, database_.loader()).value(), "old");
+    const absl::Status put = guard->Put(key, "new");
+    EXPECT_TRUE(key == "fails" ? absl::IsUnavailable(put) : absl::IsInternal(put)) << put;
+    EXPECT_EQ(guard->Get(key, database_.loader()).value(), "new");
+  }
+}
+
+TEST_F(PenetrationTest, AClockThatIsSetBackLeavesRoomForAbsentKeys) {
+  options_.max_negative_entries = 1;
+  const auto guard = NewGuard();
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("before", database_.loader()).status()));
+  clock_.Advance(-std::chrono::hours(1));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("after", database_.loader()).status()));
+  EXPECT_EQ(guard->statistics().unstored_negatives, 0u);
 }
 
 TEST_F(PenetrationTest, AfterInvalidateAKeyThatWasAbsentIsLoaded) {

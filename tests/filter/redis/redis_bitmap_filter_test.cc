@@ -63,6 +63,14 @@ std::vector<std::string_view> Views(const std::vector<std::string>& keys) {
   return {keys.begin(), keys.end()};
 }
 
+// A string that another program has written to has more bits than its shape, perhaps.
+TEST(RedisBitmapFilterInfo, ARateIsNoMoreThanOne) {
+  BitmapFilterInfo info;
+  info.shape = *GoZeroShape(100);
+  info.num_ones = 104;
+  EXPECT_EQ(info.ExpectedFpr(), 1.0);
+}
+
 class RedisBitmapFilterTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -79,6 +79,10 @@ FakeServer::Handler Always(const std::string& answer) {
   return [answer](const FakeServer::Words&) { return answer; };
 }
 
+std::string Bulk(std::string_view text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
+}
+
 TEST(RedisClient, ErrorsHaveTheCodesThatSayWhatToDo) {
   EXPECT_TRUE(absl::IsUnavailable(AskFake(Always("-LOADING Redis is loading\r\n")).status()));
   EXPECT_TRUE(
@@ -200,6 +204,30 @@ TEST(RedisClient, RefusesRepliesBeyondItsLimits) {
   EXPECT_TRUE(absl::IsDataLoss(Ask(deep.url(), options).status()));
 }
 
+// Many small replies come in one piece of what is received.
+TEST(RedisClient, ItsLimitIsOfOneReply) {
+  std::string replies;
+  for (int i = 0; i < 50; ++i) replies += "+OK\r\n";
+  ReplyReader reader(20, 1000);
+  ASSERT_TRUE(reader.Feed(replies + "$4\r\nhal").ok());
+  for (int i = 0; i < 50; ++i) {
+    const auto reply = reader.Next();
+    ASSERT_TRUE(reply.ok() && reply->has_value()) << i << ": " << reply.status();
+    EXPECT_EQ((*reply)->text, "OK");
+  }
+  EXPECT_FALSE((*reader.Next()).has_value());
+  ASSERT_TRUE(reader.Feed("f\r\n" + replies).ok());
+  EXPECT_EQ((**reader.Next()).text, "half");
+  for (const std::string& bytes :
+       {Bulk("a reply of more than 20 bytes"), std::string("$900\r\nand"),
+        "$900\r\n" + std::string(100, 'x')}) {
+    ReplyReader large(20, 1000);
+    ASSERT_TRUE(large.Feed(bytes).ok());
+    const auto reply = large.Next();
+    EXPECT_EQ(absl::IsDataLoss(reply.status()), bytes.size() > 20) << bytes;
+  }
+}
+
 TEST(RedisClient, RefusesTheDoublesAndBooleansOfAProtocolThatNobodyAskedFor) {
   for (const char* answer : {"#t\r\n", "#f\r\n", ",1.5\r\n", "*1\r\n#t\r\n", "*1\r\n,inf\r\n"}) {
     EXPECT_TRUE(absl::IsDataLoss(AskFake(Always(answer)).status())) << answer;
@@ -245,6 +273,22 @@ TEST(RedisClient, ARedirectionInACircleEnds) {
        {"-MOVED \r\n", "-MOVED 1\r\n", "-MOVED 1 host:port\r\n", "-ASK x :0\r\n"}) {
     EXPECT_TRUE(absl::IsDataLoss(AskFake(Always(bad)).status())) << bad;
   }
+}
+
+TEST(RedisClient, ASlotThatIsBeingMovedIsNoRedirection) {
+  ClientOptions options = ShortOptions();
+  options.command_timeout = std::chrono::seconds(60);
+  FakeServer server(Always("-TRYAGAIN Multiple keys request during rehashing of slot\r\n"));
+  const absl::Status status = Ask(server.url(), options).status();
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(status.message(), HasSubstr("TRYAGAIN"));
+  EXPECT_EQ(server.num_commands(), 7);
+  // It comes to an end.
+  std::atomic<int> questions{0};
+  FakeServer moving([&](const auto&) {
+    return ++questions < 3 ? "-TRYAGAIN Multiple keys\r\n" : "$4\r\nhere\r\n";
+  });
+  EXPECT_EQ(Ask(moving.url(), options)->text, "here");
 }
 
 TEST(RedisClient, FollowsMovedAndRemembersIt) {
@@ -305,15 +349,38 @@ TEST(RedisClient, FollowsAskWithAScriptThatTheOtherDoesNotKnow) {
   EXPECT_EQ(importing.num_commands(), 4);
 }
 
+// What a server describes a filter of 1199 bytes as.
+std::string Described(std::string_view stamp) {
+  std::string fields = "*16\r\n" + Bulk("ok") + Bulk(stamp);
+  for (const std::string_view field :
+       {"redisson", "9585", "7", "1", "9585", "7", "", "", "", "", "", "1199", "0", "-1"}) {
+    fields += Bulk(field);
+  }
+  return fields;
+}
+
+// By a filter of the same shape, so that no piece of it is too short.
+TEST(RedisClient, AFilterThatIsReplacedWhileItIsDownloadedIsNotMixed) {
+  for (const bool is_replaced : {false, true}) {
+    std::atomic<bool> was_read{false};
+    FakeServer server([&](const FakeServer::Words& words) -> std::string {
+      if (words[0] == "GETRANGE") {
+        was_read = true;
+        return Bulk(std::string(1199, '\0'));
+      }
+      return Described(was_read && is_replaced ? "the next" : "the first");
+    });
+    auto client = Client::Open(server.url(), ShortOptions());
+    auto filter = BitmapFilter::Open(client->get(), "users");
+    const absl::Status status = (*filter)->Download().status();
+    EXPECT_TRUE(is_replaced ? absl::IsAborted(status) : status.ok()) << status;
+  }
+}
+
 TEST(RedisClient, AConfigurationThatChangesTimeAndAgainIsMaybeAndCounted) {
   FakeServer server([](const FakeServer::Words& words) -> std::string {
     if (words[1] != DescribeScript().sha1()) return "*1\r\n$7\r\nchanged\r\n";
-    std::string fields = "*16\r\n$2\r\nok\r\n";
-    for (const std::string_view field : {"a stamp", "redisson", "9585", "7", "1", "9585", "7", "",
-                                         "", "", "", "", "1199", "0", "-1"}) {
-      fields += "$" + std::to_string(field.size()) + "\r\n" + std::string(field) + "\r\n";
-    }
-    return fields;
+    return Described("a stamp");
   });
   auto client = Client::Open(server.url(), ShortOptions());
   auto filter = BitmapFilter::Open(client->get(), "users");
@@ -391,6 +458,23 @@ TEST(RedisClient, WhatADenseSetIsToldThatIsNoAnswerIsMaybe) {
   EXPECT_FALSE(DenseIdSet(client->get(), "ids", 1000).MayContain(17));
 }
 
+// Each reply is awaited before more is sent, so that a time-out is for so much work alone.
+TEST(RedisClient, SoManyScriptsAreSentAtATime) {
+  constexpr size_t kScripts = 64;
+  ClientOptions options = ShortOptions();
+  options.command_timeout = std::chrono::seconds(60);
+  FakeServer server(Always("-OOM command not allowed\r\n"));
+  auto client = Client::Open(server.url(), options);
+  const std::vector<uint64_t> ids((kScripts + 1) * kMaxArguments, 17);
+  DenseIdSet set(client->get(), "ids", 1000);
+  EXPECT_TRUE(absl::IsResourceExhausted(set.Add(ids).status()));
+  EXPECT_EQ(server.num_commands(), static_cast<int>(kScripts));
+  const std::vector<std::string_view> keys((kScripts + 1) * kMaxArguments, "k");
+  ModuleFilter filter(client->get(), "bloom", ModuleFilter::Kind::kBloom);
+  EXPECT_TRUE(absl::IsResourceExhausted(filter.Add(keys).status()));
+  EXPECT_EQ(server.num_commands(), 2 * static_cast<int>(kScripts));
+}
+
 TEST(RedisClient, ACuckooFilterThatMayGrowNoMoreIsFull) {
   FakeServer server(Always("-Maximum expansions reached script: 0123, on @user_script:8.\r\n"));
   auto client = Client::Open(server.url(), ShortOptions());
@@ -423,6 +507,9 @@ TEST(RedisClient, AuthAndSelectComeFromTheUrl) {
   });
   ASSERT_TRUE(Ask("redis://me:p%40ss@" + server.address() + "/3").ok());
   EXPECT_THAT(seen, ::testing::ElementsAre("AUTH me p@ss ", "SELECT 3 ", "GET apple "));
+  seen.clear();
+  ASSERT_TRUE(Ask("redis://me:@" + server.address()).ok());
+  EXPECT_THAT(seen, ::testing::ElementsAre("AUTH me  ", "GET apple "));
   FakeServer refusing(Always("-WRONGPASS invalid username-password pair\r\n"));
   const auto refused = Ask("redis://:secret@" + refusing.address());
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));

@@ -104,9 +104,20 @@ TEST_F(RedisMemoryTest, EachCallFailsAlone) {
   EXPECT_FALSE(ids.MayContain(18));
 }
 
-TEST_F(RedisMemoryTest, AClientIsMadeOrNot) {
+TEST_F(RedisMemoryTest, AClientOrAFilterIsMadeOrNot) {
   const std::string url = server_->url();
   FailEach([&] { return Client::Open(url).status(); });
+  const std::string name(40, 'f');
+  FailEach([&] { return BitmapFilter::Open(client_.get(), name).status(); });
+}
+
+TEST_F(RedisMemoryTest, AnErrorOfTheServerIsToldOrNot) {
+  Request request;
+  request.Command({"NOSUCHCOMMAND"});
+  FailEach([&] {
+    const absl::Status status = client_->ExecuteOne("", request).status();
+    return absl::IsUnimplemented(status) ? absl::OkStatus() : status;
+  });
 }
 
 }  // namespace

@@ -192,6 +192,66 @@ TEST_F(RedisRebuildTest, WhatALostOneUploadsLeavesItsSuccessorsBitsAlone) {
   EXPECT_FALSE(filter_->MayContain("absent"));
 }
 
+TEST_F(RedisRebuildTest, ALeaseIsNeverLongerThanTheServerCanTell) {
+  const auto rebuild = filter_->StartRebuild(*RedissonShape(2000, 0.001),
+                                             {.lease = std::chrono::milliseconds::max()});
+  ASSERT_TRUE(rebuild.ok()) << rebuild.status();
+  EXPECT_GT(std::stoll(server_->Cli("PTTL '{seen}:winnow:rebuild'")), 0);
+  ASSERT_TRUE((*rebuild)->Renew().ok());
+  EXPECT_TRUE((*rebuild)->Finish().ok());
+}
+
+TEST_F(RedisRebuildTest, NotesOfLongKeysComeInRepliesThatAreNotTooLong) {
+  ClientOptions options = RedisServer::PatientOptions();
+  options.max_reply_bytes = 2 << 20;
+  auto client = server_->NewClient(options);
+  auto filter = Open(client.get());
+  const std::string long_key(60'000, 'k');
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(filter->BeginWrite(Keys{long_key + std::to_string(i)}).ok());
+  }
+  auto rebuild = filter->StartRebuild(*RedissonShape(2000, 0.001));
+  ASSERT_TRUE(rebuild.ok()) << rebuild.status();
+  const absl::Status finished = (*rebuild)->Finish();
+  ASSERT_TRUE(finished.ok()) << finished;
+  EXPECT_TRUE(filter->MayContain(long_key + "99"));
+}
+
+// Its end came while it was rebuilt: all that it has is gone, but the rebuild.
+TEST_F(RedisRebuildTest, AFilterThatHasExpiredComesBackWithATimeToLiveOrNotAtAll) {
+  for (const bool has_ttl : {false, true}) {
+    ASSERT_TRUE(filter_->Remove().ok());
+    ASSERT_TRUE(filter_->Create(*RedissonShape(1000, 0.001), {.ttl = std::chrono::hours(1)}).ok());
+    RebuildOptions options;
+    if (has_ttl) options.ttl = std::chrono::hours(1);
+    auto rebuild = Start(options);
+    ASSERT_EQ(server_->Cli("DEL seen '{seen}:winnow' '{seen}:config'"), "3");
+    const absl::Status finished = rebuild->Finish();
+    EXPECT_TRUE(has_ttl ? finished.ok() : absl::IsAborted(finished)) << finished;
+    EXPECT_EQ(server_->Cli("EXISTS seen"), has_ttl ? "1" : "0");
+    EXPECT_EQ(server_->Cli("EXISTS '{seen}:winnow:next'"), "0");
+    if (has_ttl) {
+      EXPECT_GT(std::stoll(server_->Cli("TTL seen")), 0);
+      EXPECT_EQ(Start()->fencing_token(), rebuild->fencing_token() + 1);
+    }
+  }
+}
+
+TEST_F(RedisRebuildTest, WhatAnotherProgramPutsUnderItsNameStays) {
+  auto rebuild = Start();
+  server_->Cli("DEL seen");
+  server_->Cli("RPUSH seen element");
+  const absl::Status finished = rebuild->Finish();
+  EXPECT_TRUE(absl::IsFailedPrecondition(finished)) << finished;
+  EXPECT_THAT(finished.message(), ::testing::HasSubstr("a key of type list"));
+  EXPECT_EQ(server_->Cli("LRANGE seen 0 -1"), "element");
+  // Nothing is there of the filter but a string that it never was.
+  server_->Cli("DEL seen '{seen}:winnow' '{seen}:config'");
+  server_->Cli("SET seen text");
+  EXPECT_TRUE(absl::IsFailedPrecondition(rebuild->Finish()));
+  EXPECT_EQ(server_->Cli("GET seen"), "text");
+}
+
 // Pieces that come after an eviction would leave zeros where the first ones were.
 TEST_F(RedisRebuildTest, AnUploadThatWasEvictedGivesUpTheRebuild) {
   const std::string upload = "'{seen}:winnow:upload'";

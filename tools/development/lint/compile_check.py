@@ -16,6 +16,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wno-unused-parameter", "-Wnon-virt
             "-Werror"]
 LOCK_WARNINGS = ["-Wthread-safety"]  # a test may stand outside of a class's own protocol
 CLEAN_RUNS = "build/lint"
+SOURCES_TOGETHER = 8
 COMPILE_COMMANDS = "build/release/compile_commands.json"
 COMMON_HEADERS = "build/release/CMakeFiles/winnow_common_headers.dir/cmake_pch.hxx"
 
@@ -90,6 +91,28 @@ def with_common_headers(tree, commands):
             for path, command in commands.items()}
 
 
+def compiled_together(tree, commands):
+    """Files that include up to eight sources of one folder and one command line, and which those
+    are: what those sources include is then read once."""
+    groups = {}
+    for path, command in sorted(commands.items()):
+        if command[0] != "clang":
+            groups.setdefault((path.parent, *command[:-1]), []).append(path)
+    units = {}
+    for (folder, *_), sources in groups.items():
+        for begin in range(0, len(sources), SOURCES_TOGETHER):
+            together = sources[begin:begin + SOURCES_TOGETHER]
+            if len(together) == 1:
+                continue
+            unit = pathlib.Path(CLEAN_RUNS, f"{str(folder).replace('/', '+')}+{together[0].stem}.cc")
+            text = "".join(f'#include "{tree.root / source}"\n' for source in together)
+            place = tree.root / unit
+            if not place.exists() or place.read_text(encoding="utf-8") != text:
+                place.write_text(text, encoding="utf-8")
+            units[unit] = together
+    return units
+
+
 def is_clean_since(stamp):
     """Whether the last run was clean and nothing that it read has changed."""
     try:
@@ -105,10 +128,23 @@ def violations(tree):
     commands = {path: command for path, command in source_commands(tree).items()
                 if path.parts[0] != "tests"}
     compiled_first = {first_included(tree, *item) for item in commands.items()}
-    if tree.precompiled:
-        commands = with_common_headers(tree, commands)
-    commands.update({path: header_command(path) for path in tree.headers
-                     if path not in compiled_first})
+    alone = {path: header_command(path) for path in tree.headers if path not in compiled_first}
+    if not tree.precompiled:
+        return failing(tree, {**commands, **alone})
+    commands = with_common_headers(tree, commands)
+    units = compiled_together(tree, commands)
+    # What does not compile with others may compile alone: their names have met, no more.
+    refused = {pathlib.Path(path) for path, _ in failing(tree, {
+        path: commands[sources[0]][:-1] + [str(tree.root / path)]
+        for path, sources in units.items()})}
+    in_good_units = {source for path, sources in units.items() if path not in refused
+                     for source in sources}
+    return failing(tree, {**{path: command for path, command in commands.items()
+                             if path not in in_good_units}, **alone})
+
+
+def failing(tree, commands):
+    """(path, what clang said) for each file that its command does not compile without a warning."""
     rules_changed = pathlib.Path(__file__).stat().st_mtime_ns
 
     def check(path):

@@ -84,7 +84,8 @@ class RedisBitmap {
   // No bit set. InvalidArgument as CheckRedisBitmapShape, ResourceExhausted without such memory.
   static absl::StatusOr<RedisBitmap> Create(const RedisBitmapShape& shape);
   // From the value of the key in Redis, which may lack zero bytes at its end. InvalidArgument as
-  // above, DataLoss if it has more bytes than the shape, which then is another filter's.
+  // above, DataLoss if it has more bytes than the shape, or a bit set that the shape has not: it is
+  // another filter's then.
   static absl::StatusOr<RedisBitmap> FromString(const RedisBitmapShape& shape,
                                                 std::string_view value);
   // The value, without zero bytes at its end: what Redis has after the same SETBITs.

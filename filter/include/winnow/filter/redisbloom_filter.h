@@ -55,6 +55,7 @@ class RedisBloomFilter {
   static absl::StatusOr<RedisBloomFilter> Create(const RedisBloomOptions& options);
   // From the chunks of BF.SCANDUMP. DataLoss where they contradict themselves, as in a dump that
   // was interrupted by a change of the filter; no more memory is taken than the chunks have.
+  // ResourceExhausted without that.
   static absl::StatusOr<RedisBloomFilter> Load(std::span<const RedisBloomChunk> chunks);
   // The chunks for BF.LOADCHUNK.
   std::vector<RedisBloomChunk> Dump() const;
@@ -128,7 +129,8 @@ class RedisBloomCuckooFilter {
   static absl::StatusOr<RedisBloomCuckooFilter> Deserialize(std::string_view bytes);
   std::string Serialize() const;
 
-  // As CF.ADD: one more copy of the key. ResourceExhausted: full, and no table may be added.
+  // As CF.ADD: one more copy of the key. ResourceExhausted: full, and no table may be added, or
+  // without memory; the keys that are there stay.
   absl::Status Add(std::string_view key);
   // As CF.DEL: takes one copy out; false if there is none. Only keys that were added may be
   // removed.

@@ -47,7 +47,8 @@ class Cache {
   virtual bool HasLocks() const { return false; }
 
   // Takes the key's lock for `ttl` if nobody holds it; false if somebody does. `token` is the
-  // caller's name, which no other holder has.
+  // caller's name, which no other holder has. After an error, which may hide that the lock was
+  // taken, the guard calls Unlock.
   virtual absl::StatusOr<bool> TryLock(std::string_view key, std::string_view token,
                                        std::chrono::milliseconds ttl) {
     (void)key, (void)token, (void)ttl;

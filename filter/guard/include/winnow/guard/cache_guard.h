@@ -80,7 +80,8 @@ struct GuardOptions {
   Duration lock_ttl{std::chrono::seconds(10)};
   // How often a process that waits for another one's load looks for its value.
   Duration lock_poll{20};
-  // So many failures in a row open the breaker; 0: there is none. NotFound is no failure.
+  // So many failures in a row open the breaker; 0: there is none. NotFound is no failure, and
+  // InvalidArgument, which is of the key, is none either.
   int breaker_failures = 5;
   // Then there are no loads for so long, and after that one at a time until one succeeds; one that
   // takes longer than this again no longer keeps the next from being tried.
@@ -150,7 +151,8 @@ class CacheGuard {
   // After a row was committed: its value is in the cache at once, and no load that began before
   // changes that. Of several writers of one key the last one to call this wins, whatever the
   // database's order was: where that matters, take Invalidate. If the cache fails, its error; what
-  // it held may be there until its time is over.
+  // it held may be there until its time is over. If the filter fails, its error; the value is in
+  // the cache, but may be called absent until a Put or BeginInsert of the key succeeds.
   absl::Status Put(std::string_view key, std::string_view value);
   // After a row was changed or deleted: the next Get loads it.
   absl::Status Invalidate(std::string_view key);

@@ -44,11 +44,13 @@ class RebuildableFilter : public KeyFilter {
 
   // Fills `next` from the scan, and with each key that is added, or whose insertion has not ended,
   // in the meantime; then `next` is the filter. Adding goes to both until then. If the scan fails
-  // or throws, or adding to `next` fails, whoever added, the filter stays what it is and this is
-  // the error; a writer is not told. FailedPrecondition while another rebuild is running.
+  // or throws, or adding to `next` fails or throws, whoever added, the filter stays what it is and
+  // this is the error; a writer is not told. FailedPrecondition while another rebuild is running,
+  // InvalidArgument if `next` is null.
   virtual absl::Status Rebuild(std::unique_ptr<KeyFilter> next, const Scan& scan) = 0;
 };
 
+// Null for null.
 std::unique_ptr<RebuildableFilter> NewRebuildableFilter(std::unique_ptr<KeyFilter> filter);
 
 }  // namespace winnow::guard

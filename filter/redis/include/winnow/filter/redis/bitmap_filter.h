@@ -169,6 +169,7 @@ class BitmapFilter {
   // What there is. NotFound, or the errors of Client::Execute. Linear in the size, on the server.
   absl::StatusOr<BitmapFilterInfo> GetInfo();
   // The string, read in pieces. Not one moment's: keys that are added meanwhile may be in it.
+  // Aborted: a rebuild, or a removal, replaced it meanwhile. DataLoss: no string of its shape.
   absl::StatusOr<RedisBitmap> Download();
 
   QueryCounts counts() const;
@@ -205,8 +206,10 @@ class BitmapRebuild {
   // Renews the lease where the scan finds nothing for long.
   absl::Status Renew();
   // Adds what writers under way have noted, then puts this generation, its configuration and its
-  // time to live in place of the old one, in one step. Aborted: lost; the old one still serves. If
-  // the connection is lost in this call, it may have happened or not: both are safe.
+  // time to live in place of the old one, in one step. Aborted: lost; the old one still serves, or
+  // it has expired and RebuildOptions give no time to live. FailedPrecondition, naming it:
+  // something else lies under the name, and stays. If the connection is lost in this call, it may
+  // have happened or not: both are safe.
   absl::Status Finish();
   // Gives up at once. Ok if it was lost already.
   absl::Status Abandon();

@@ -43,9 +43,10 @@ class ModuleFilter {
   absl::Status Reserve(const RedisBloomOptions& options);
   absl::Status Reserve(const RedisBloomCuckooOptions& options);
 
-  // Adds keys to a filter that is there, in one round trip; gives how many the server took for new
-  // (a cuckoo filter: how many it took). NotFound: it is not there; nothing is made in its place.
-  // ResourceExhausted: full. FailedPrecondition: the key is something else, of the other kind too.
+  // Adds keys to a filter that is there, in one round trip for each 446,000; gives how many the
+  // server took for new (a cuckoo filter: how many it took). NotFound: it is not there; nothing is
+  // made in its place. ResourceExhausted: full. FailedPrecondition: the key is something else, of
+  // the other kind too.
   absl::StatusOr<uint64_t> Add(std::span<const std::string_view> keys);
   // False only if the key was never added. Never fails.
   bool MayContain(std::string_view key);
