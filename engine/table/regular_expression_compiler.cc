@@ -56,7 +56,7 @@ class RegularExpressionCompiler {
 
   // At the beginning of the pattern alone; elsewhere TakeGroup refuses them.
   absl::Status TakeFlags() {
-    while (Has("(?") && at_ + 3 < pattern_.size() && pattern_[at_ + 3] == ')') {
+    while (Has("(?") && !Has("(?:") && at_ + 3 < pattern_.size() && pattern_[at_ + 3] == ')') {
       const char flag = pattern_[at_ + 2];
       if (flag == 'i') {
         ignores_case_ = true;

@@ -195,7 +195,7 @@ void CacheGuard::Impl::RefreshLater(std::string_view key, const Loader& load,
 
 void CacheGuard::Impl::BeginRefresh(std::string_view key, const Loader& load, TimePoint seen,
                                     uint64_t GuardStatistics::*number) {
-  internal::Flights::Place place = flights_->Join(key);
+  internal::Flights::Place place = flights_->JoinForLater(key);
   // Somebody loads the key already.
   if (!place.is_first) return;
   // Owned before anything else takes memory. Shared because functions are copied. Dropped without
@@ -207,6 +207,8 @@ void CacheGuard::Impl::BeginRefresh(std::string_view key, const Loader& load, Ti
       // The guard may be gone when an executor of the program's runs this: the task keeps the
       // flight alive, but not the guard. The loader is copied, as the caller's ends with its call.
       [weak = weak_from_this(), own, load, seen, number] {
+        // A caller who needs the value does not wait for the queue, but loads it.
+        if (!own->Begin()) return;
         if (const std::shared_ptr<Impl> impl = weak.lock()) {
           impl->Refresh(own.get(), load, seen, number);
         }
@@ -227,7 +229,7 @@ void CacheGuard::Impl::Refresh(internal::OwnFlight* own, const Loader& load, Tim
     std::string value;
     // Waits for nothing: a refresh that would have to queue for the limit, or for another process's
     // lock, is not worth a thread.
-    (void)Fly(own, load, seen, Duration(0), &value);
+    (void)Fly(own, load, seen, {Duration(0)}, &value);
   });
   MutexLock lock(&mutex_);
   --num_background_;

@@ -56,7 +56,13 @@ void Flight::End(const absl::Status& status, const std::string& value) {
   ended_.SignalAll();
 }
 
-Flights::Place Flights::Join(std::string_view key) {
+Flights::Place Flights::Join(std::string_view key) { return Join(key, /*is_for_later=*/false); }
+
+Flights::Place Flights::JoinForLater(std::string_view key) {
+  return Join(key, /*is_for_later=*/true);
+}
+
+Flights::Place Flights::Join(std::string_view key, bool is_for_later) {
   Shard& shard = ShardOf(key);
   MutexLock lock(&shard.mutex);
   const auto found = shard.flights.find(key);
@@ -64,15 +70,15 @@ Flights::Place Flights::Join(std::string_view key) {
     return {found->second.flight, false, nullptr};
   }
   // Under the shard's mutex, so that two callers cannot both find nothing and begin.
-  auto flight = std::make_shared<Flight>(key);
+  auto flight = std::make_shared<Flight>(key, is_for_later);
   if (found == shard.flights.end()) {
     shard.flights.emplace(key, Entry{flight});
-    return {std::move(flight), true, nullptr};
+    return {std::move(flight), true, nullptr, is_for_later};
   }
   // The departed flight's load may still run: its successor waits for its end before it begins, or
   // each caller would load beside it for as long as the cache fails.
   Entry previous = std::exchange(found->second, Entry{flight});
-  return {std::move(flight), true, std::move(previous.flight)};
+  return {std::move(flight), true, std::move(previous.flight), is_for_later};
 }
 
 void Flights::Depart(const Flight& flight) {
@@ -97,11 +103,15 @@ void OwnFlight::End(const absl::Status& status, const std::string& value) {
   flight_->End(status, value);
 }
 
+void OwnFlight::GiveUp() {
+  flights_->Close(*flight_);
+  has_ended_ = true;
+  flight_->Overtake();
+}
+
 OwnFlight::~OwnFlight() {
   // An exception, or an executor that dropped the task: those who wait must not wait for ever.
-  if (has_ended_) return;
-  flights_->Close(*flight_);
-  flight_->Overtake();
+  if (!has_ended_ && Begin()) GiveUp();
 }
 
 void Flights::Close(const Flight& flight) {

@@ -22,7 +22,9 @@ namespace winnow::guard::internal {
 // A load of one key, from its begin until its result is stored.
 class Flight {
  public:
-  explicit Flight(std::string_view key) : key_(key) {}
+  // Queued: whoever takes it up first loads the key.
+  explicit Flight(std::string_view key, bool is_queued = false)
+      : key_(key), is_queued_(is_queued) {}
 
   const std::string& key() const { return key_; }
 
@@ -35,6 +37,13 @@ class Flight {
   Outcome Wait(std::chrono::microseconds max_wait, absl::Status* status, std::string* value);
   // False if it has not come in time. Being overtaken is an end too.
   bool WaitForEnd(std::chrono::microseconds max_wait);
+
+  // For a flight that was begun for later: true for the first who asks, who is to load the key. A
+  // caller must not wait for what only stands in a queue.
+  bool TakeUp() {
+    MutexLock lock(&mutex_);
+    return std::exchange(is_queued_, false);
+  }
 
   // Runs `store` unless the flight was overtaken, and no Overtake() while it runs. False if it was,
   // or if `store` returns false: then it is.
@@ -61,6 +70,7 @@ class Flight {
   const std::string key_;
   Mutex mutex_;
   CondVar ended_;
+  bool is_queued_ ABSL_GUARDED_BY(mutex_);
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool overtaken_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
@@ -74,8 +84,11 @@ class Flights {
     std::shared_ptr<Flight> flight;
     bool is_first;
     std::shared_ptr<Flight> previous;  // one that has departed, and may not have ended; or null
+    bool is_queued = false;
   };
   Place Join(std::string_view key);
+  // The same for who loads it later: Begin() says whether it is still to be done.
+  Place JoinForLater(std::string_view key);
   // From now on nobody joins the flight: who comes begins another, which is to wait for this one's
   // end. For a load that another process's write cannot overtake: those who have joined came before
   // it began, and may have what it reads.
@@ -110,6 +123,7 @@ class Flights {
   };
   static constexpr size_t kShards = 64;
 
+  Place Join(std::string_view key, bool is_for_later);
   Shard& ShardOf(std::string_view key) { return shards_[Hash()(key) % kShards]; }
   std::array<Shard, kShards> shards_;
 };
@@ -120,20 +134,29 @@ class OwnFlight {
   OwnFlight(std::shared_ptr<Flights> flights, Flights::Place place)
       : flights_(std::move(flights)),
         flight_(std::move(place.flight)),
-        previous_(std::move(place.previous)) {}
+        previous_(std::move(place.previous)),
+        is_queued_(place.is_queued) {}
   OwnFlight(OwnFlight&& other) noexcept
       : flights_(other.flights_),
         flight_(std::move(other.flight_)),
         previous_(std::move(other.previous_)),
+        is_queued_(other.is_queued_),
         has_ended_(std::exchange(other.has_ended_, true)) {}
   OwnFlight& operator=(OwnFlight&&) = delete;
   ~OwnFlight();
 
   Flight* flight() const { return flight_.get(); }
+  // Of a flight that was to be loaded later: false if somebody else has taken it up, who ends it.
+  bool Begin() {
+    if (std::exchange(is_queued_, false)) has_ended_ = !flight_->TakeUp();
+    return !has_ended_;
+  }
   // Waits for the end of the one that departed before it; false if that has not come in time.
   bool WaitForTurn(std::chrono::microseconds max_wait) {
     return previous_ == nullptr || previous_->WaitForEnd(max_wait);
   }
+  // It ends without a result: those that wait try again.
+  void GiveUp();
   // The load has ended with this; the value counts if the status is OK.
   void End(const absl::Status& status, const std::string& value);
 
@@ -141,6 +164,7 @@ class OwnFlight {
   const std::shared_ptr<Flights> flights_;
   std::shared_ptr<Flight> flight_;
   std::shared_ptr<Flight> previous_;
+  bool is_queued_;
   bool has_ended_ = false;  // or is another's to end
 };
 

@@ -89,14 +89,20 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   absl::Status FallBack(const absl::Status& status, const Fallback& fallback, std::string* value);
   internal::Flight::Outcome WaitFor(internal::Flight* flight, absl::Status* status,
                                     std::string* value);
-  absl::Status Fly(internal::OwnFlight* own, const Loader& load, TimePoint seen, Duration max_wait,
+  // How long a load waits for its turn, for another process's load and for a place. `has_ended`: it
+  // has not come to an answer for want of patience.
+  struct Patience {
+    Duration most;
+    bool has_ended = false;
+  };
+  absl::Status Fly(internal::OwnFlight* own, const Loader& load, TimePoint seen, Patience patience,
                    std::string* value);
   absl::Status FindOrLoad(internal::Flight* flight, const Loader& load, TimePoint seen,
-                          Duration max_wait, std::string* value);
+                          Patience* patience, std::string* value);
   std::optional<absl::Status> FindFresh(std::string_view key, TimePoint seen, std::string* value);
   LockEnd TakeLock(std::string_view key, TimePoint seen, Duration max_wait,
                    internal::HeldLock* lock, std::string* value, absl::Status* found);
-  absl::Status CallLoader(std::string_view key, const Loader& load, Duration max_wait,
+  absl::Status CallLoader(std::string_view key, const Loader& load, Patience* patience,
                           std::chrono::microseconds* load_time, std::string* value);
   void Release(internal::HeldLock* lock);
   // Whether the cache may have locks that Release could not release.

@@ -50,9 +50,10 @@ absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& 
                                             const Fallback& fallback, std::string* value) {
   for (int joins = 0; joins < kMaxJoins; ++joins) {
     internal::Flights::Place place = flights_->Join(key);
-    if (place.is_first) {
+    if (place.is_first || place.flight->TakeUp()) {
       internal::OwnFlight own(flights_, std::move(place));
-      return FallBack(Fly(&own, load, TimePoint::min(), options_.max_wait, value), fallback, value);
+      return FallBack(Fly(&own, load, TimePoint::min(), {options_.max_wait}, value), fallback,
+                      value);
     }
     // Once for a call, as the number is of calls.
     if (joins == 0) Count(&GuardStatistics::joined);
@@ -68,8 +69,9 @@ absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& 
     if (const auto found = FindFresh(key, TimePoint::min(), value)) return *found;
   }
   const std::shared_ptr<internal::Flight> alone = internal::Flights::Alone(key);
-  return FallBack(FindOrLoad(alone.get(), load, TimePoint::min(), options_.max_wait, value),
-                  fallback, value);
+  Patience patience = {options_.max_wait};
+  return FallBack(FindOrLoad(alone.get(), load, TimePoint::min(), &patience, value), fallback,
+                  value);
 }
 
 absl::Status CacheGuard::Impl::FallBack(const absl::Status& status, const Fallback& fallback,
@@ -89,14 +91,20 @@ internal::Flight::Outcome CacheGuard::Impl::WaitFor(internal::Flight* flight, ab
 }
 
 absl::Status CacheGuard::Impl::Fly(internal::OwnFlight* own, const Loader& load, TimePoint seen,
-                                   Duration max_wait, std::string* value) {
+                                   Patience patience, std::string* value) {
   bool is_its_turn = false;
   {
     const internal::LoadLimit::Loan loan(LimitOfOuterLoad());
-    is_its_turn = own->WaitForTurn(max_wait);
+    is_its_turn = own->WaitForTurn(patience.most);
   }
+  patience.has_ended = !is_its_turn;
   absl::Status status =
-      is_its_turn ? FindOrLoad(own->flight(), load, seen, max_wait, value) : LoadTakesTooLong();
+      is_its_turn ? FindOrLoad(own->flight(), load, seen, &patience, value) : LoadTakesTooLong();
+  // Callers have joined it who have the patience that a refresh has not.
+  if (patience.has_ended && patience.most == Duration(0)) {
+    own->GiveUp();
+    return status;
+  }
   // If anything above throws, ~OwnFlight ends the flight instead.
   own->End(status, *value);
   return status;
@@ -123,7 +131,7 @@ absl::Status CacheGuard::Impl::RefusedByBreaker() {
 // In any case the cache is asked once more: another flight may have ended between this caller's
 // question and this flight's begin.
 absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader& load,
-                                          TimePoint seen, Duration max_wait, std::string* value) {
+                                          TimePoint seen, Patience* patience, std::string* value) {
   const std::string& key = flight->key();
   internal::HeldLock lock(cache_, options_.timer, options_.lock_ttl);
   bool is_locked = false;
@@ -132,7 +140,7 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
   if (!IsWithinProbe() && !breaker_.WouldAllow(Now())) return RefusedByBreaker();
   if (cache_->HasLocks()) {
     absl::Status found;
-    switch (TakeLock(key, seen, max_wait, &lock, value, &found)) {
+    switch (TakeLock(key, seen, patience->most, &lock, value, &found)) {
       case LockEnd::kTaken:
         is_locked = true;
         break;
@@ -140,6 +148,7 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
         Distrust(flight);
         return found;
       case LockEnd::kTimeout:
+        patience->has_ended = true;
         return absl::DeadlineExceededError("another process's load of the key takes too long");
       case LockEnd::kNoLocks:
         // Nothing will tell whether another process writes the key from now on: what is loaded is
@@ -153,7 +162,7 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
     return *std::move(found);
   }
   std::chrono::microseconds load_time{0};
-  absl::Status status = CallLoader(key, load, max_wait, &load_time, value);
+  absl::Status status = CallLoader(key, load, patience, &load_time, value);
   if (may_store) {
     Store(flight, status, *value, load_time, is_locked ? &lock : nullptr);
   } else if (IsAnswer(status)) {
@@ -199,13 +208,14 @@ CacheGuard::Impl::LockEnd CacheGuard::Impl::TakeLock(std::string_view key, TimeP
 // If the breaker and the limit let it. As part of another load it has that one's place; the
 // breaker takes what it says for that of an ordinary load, which decides nothing during a probe.
 absl::Status CacheGuard::Impl::CallLoader(std::string_view key, const Loader& load,
-                                          Duration max_wait, std::chrono::microseconds* load_time,
+                                          Patience* patience, std::chrono::microseconds* load_time,
                                           std::string* value) {
   const bool is_nested = OuterLoad() != nullptr;
   const bool is_within_probe = IsWithinProbe();
   // The limit before the breaker: a load that queued may find that the breaker has opened
   // meanwhile, and a probe must not wait in a queue while it keeps others out.
-  if (!is_nested && !limit_.Enter(max_wait)) {
+  if (!is_nested && !limit_.Enter(patience->most)) {
+    patience->has_ended = true;
     Count(&GuardStatistics::limit_refusals);
     return absl::ResourceExhaustedError("too many loads are running");
   }

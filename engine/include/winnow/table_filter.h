@@ -59,7 +59,8 @@
 // Regular expressions take time linear in what they are matched with: no back references and no
 // lookaround, which Parse refuses. They are those of Java otherwise, over bytes: . [...] [^...] \d
 // \D \w \W \s \S \t \n \r \f \0 \xHH \Q..\E, ^ $ \A \z \Z \b \B, ( ) (?: ) | * + ? {n,m} and lazy
-// forms, (?i) and (?s) in front. '.' is any byte; ^ and $ are the ends of the text.
+// forms, (?i) and (?s) in front. '.' is any byte; ^ is the beginning of the text, $ its end or the
+// place before a line feed that ends it, \z the end alone.
 #ifndef WINNOW_TABLE_FILTER_H_
 #define WINNOW_TABLE_FILTER_H_
 

@@ -18,6 +18,7 @@ bool Finds(const std::string& pattern, const std::string& text, bool ignores_cas
 TEST(RegularExpression, MatchesAsJavaDoes) {
   EXPECT_TRUE(Finds("", ""));
   EXPECT_TRUE(Finds("b", "abc"));
+  EXPECT_TRUE(Finds("(?:)", "abc"));
   EXPECT_FALSE(Finds("^b", "abc"));
   EXPECT_TRUE(Finds("c$", "abc"));
   EXPECT_TRUE(Finds("c$", "abc\n"));

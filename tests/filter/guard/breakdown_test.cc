@@ -300,6 +300,89 @@ TEST_F(BreakdownTest, ARefreshThatIsRefusedOrDroppedDoesNotKeepTheKey) {
   EXPECT_EQ(guard->Get("hot", database_.loader()).value(), "v2");
 }
 
+// Its task finds the work done.
+TEST_F(BreakdownTest, ACallerDoesNotWaitForARefreshThatIsOnlyInTheQueue) {
+  options_.serve_stale_for = seconds(60);
+  options_.max_wait = seconds(60);
+  const auto guard = NewGuard();
+  LoadAndExpire(guard.get());
+  EXPECT_EQ(guard->Get("hot", database_.loader()).value(), "v1");
+  clock_.Advance(seconds(60));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(guard->Get("hot", database_.loader()).value(), "v2");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(30));
+  EXPECT_EQ(database_.loads(), 2);
+  EXPECT_GE(executor_.RunDue(), 1);
+  EXPECT_EQ(database_.loads(), 2);
+  EXPECT_EQ(guard->statistics().refreshes, 0u);
+  EXPECT_EQ(guard->Get("hot", database_.loader()).value(), "v2");
+}
+
+// Stops one thread as it looks for a key.
+class GatedCache final : public Cache {
+ public:
+  explicit GatedCache(Cache* target) : target_(*target) {}
+  absl::StatusOr<bool> Get(std::string_view key, std::string* value) override {
+    if (std::this_thread::get_id() == stopped.load()) {
+      is_inside = true;
+      while (!may_go) std::this_thread::yield();
+    }
+    return target_.Get(key, value);
+  }
+  absl::Status Set(std::string_view key, std::string_view value, milliseconds ttl) override {
+    return target_.Set(key, value, ttl);
+  }
+  absl::Status Remove(std::string_view key) override { return target_.Remove(key); }
+
+  std::atomic<std::thread::id> stopped{std::thread::id()};
+  std::atomic<bool> is_inside{false};
+  std::atomic<bool> may_go{false};
+
+ private:
+  Cache& target_;
+};
+
+TEST_F(BreakdownTest, WhoJoinsARefreshThatGivesUpWaitsForAPlaceAllTheSame) {
+  options_.serve_stale_for = seconds(60);
+  options_.max_wait = seconds(60);
+  options_.max_concurrent_loads = 1;
+  GatedCache cache(cache_.get());
+  auto guard = *CacheGuard::Create(&cache, options_);
+  LoadAndExpire(guard.get());
+  EXPECT_EQ(guard->Get("hot", database_.loader()).value(), "v1");
+  std::thread refreshing([&] {
+    cache.stopped = std::this_thread::get_id();
+    executor_.RunDue();
+  });
+  while (!cache.is_inside) std::this_thread::yield();
+  clock_.Advance(seconds(60));
+  // Another load has the only place until the refresh has given up.
+  std::atomic<bool> has_place{false};
+  std::atomic<bool> may_end{false};
+  std::thread other([&] {
+    const auto loaded = guard->Get("other", [&](std::string_view) -> absl::StatusOr<std::string> {
+      has_place = true;
+      while (!may_end) std::this_thread::yield();
+      return "o";
+    });
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+  });
+  while (!has_place) std::this_thread::yield();
+  std::thread joining([&] {
+    const auto loaded = guard->Get("hot", database_.loader());
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    if (loaded.ok()) {
+      EXPECT_EQ(*loaded, "v2");
+    }
+  });
+  while (guard->statistics().joined == 0) std::this_thread::yield();
+  cache.may_go = true;
+  refreshing.join();
+  may_end = true;
+  other.join();
+  joining.join();
+}
+
 TEST_F(BreakdownTest, ARefreshThatComesAfterTheGuardDoesNothing) {
   options_.serve_stale_for = seconds(60);
   auto guard = NewGuard();
