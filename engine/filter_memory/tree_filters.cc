@@ -53,9 +53,6 @@ void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
   // Counts and seconds decay alike, so that a rate, which is their ratio, is one of the last
   // minutes.
   const double decay = std::exp2(-seconds / kHalfLifeSeconds);
-  // The mean of hours in which nobody looked is worth no more than what is measured from now on.
-  const double share = seconds > kHalfLifeSeconds ? kHalfLifeSeconds / seconds : 1;
-  seconds *= share;
   seconds_ = seconds_ * decay + seconds;
   std::unordered_map<uint64_t, Asked> next;
   for (const FamilyTree& tree : trees) {
@@ -68,11 +65,10 @@ void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
       const uint64_t counted = file.refutable_lookups();
       // Less, where the table has got another filter file just now: it is counted anew.
       const uint64_t before = counted < asked.counted ? 0 : asked.counted;
-      asked.lookups = asked.lookups * decay + static_cast<double>(counted - before) * share;
+      asked.lookups = asked.lookups * decay + static_cast<double>(counted - before);
       const uint64_t hits = file.unasked_hits();
       const uint64_t hits_before = hits < asked.counted_hits ? 0 : asked.counted_hits;
-      asked.unasked_hits =
-          asked.unasked_hits * decay + static_cast<double>(hits - hits_before) * share;
+      asked.unasked_hits = asked.unasked_hits * decay + static_cast<double>(hits - hits_before);
       asked.counted_hits = hits;
       asked.seconds = asked.seconds * decay + seconds;
       asked.counted = counted;
