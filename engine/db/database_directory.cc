@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "engine/base/status.h"
 #include "engine/file_system/directory_for_file.h"
 #include "engine/file_system/durable_files.h"
@@ -78,7 +79,13 @@ absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
 
 // By its text alone: where a symbolic link in it leads may change, as it may for every call.
 absl::StatusOr<std::string> LastingPath(const Options& options, const std::string& path) {
-  if (options.file_system != nullptr || path.starts_with('/')) return path;
+  if (options.file_system != nullptr) return path;
+  // Of which the system would see the part before it, and make a directory there.
+  if (path.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a path with a zero byte: ", absl::CHexEscape(path)));
+  }
+  if (path.starts_with('/')) return path;
   std::error_code error;
   const std::filesystem::path working_directory = std::filesystem::current_path(error);
   if (!error) return (working_directory / path).string();

@@ -60,5 +60,12 @@ TEST(WorkingDirectory, MeansNothingInMemory) {
   EXPECT_TRUE(*memory->Exists("db/CURRENT"));
 }
 
+TEST(WorkingDirectory, APathWithAZeroByteMakesNoDirectory) {
+  const ScratchDirectory scratch("zero-byte");
+  const std::string path = scratch.path() + std::string("/db\0x", 5);
+  EXPECT_TRUE(absl::IsInvalidArgument(DB::Open(MemoryDb::Quiet(), path).status()));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
+}
+
 }  // namespace
 }  // namespace winnow
