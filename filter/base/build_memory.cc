@@ -78,6 +78,8 @@ class SparePieces {
   size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
+[[maybe_unused]] const SparePieces& spare_pieces_at_load = SparePieces::OfProcess();  // for forking
+
 void* TakeHugePages(size_t bytes) {
   // Not kept after use: the allocator maps pieces of this size and gives them back to the system,
   // and with huge pages there are few page faults to save.

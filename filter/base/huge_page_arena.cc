@@ -18,6 +18,10 @@ HugePageArena& HugePageArena::OfProcess() {
   return *arena;
 }
 
+namespace {
+[[maybe_unused]] const HugePageArena& arena_at_load = HugePageArena::OfProcess();  // for forking
+}  // namespace
+
 HugePageArena::~HugePageArena() {
   for (const std::unique_ptr<Region>& region : regions_) UnmapPages(region->begin, kRegionBytes);
 }

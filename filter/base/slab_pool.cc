@@ -114,6 +114,10 @@ SlabPool& SlabPool::OfProcess() {
   return *pool;
 }
 
+namespace {
+[[maybe_unused]] const SlabPool& slab_pool_at_load = SlabPool::OfProcess();  // for forking
+}  // namespace
+
 SlabPool::SlabPool() = default;
 SlabPool::~SlabPool() = default;
 
