@@ -322,6 +322,8 @@ TEST(FilterBudget, MemoryKeepsWithinTheBudgetAndOneUnitWhileTheTreeGrows) {
   for (uint64_t i = 0; i < 60'000; i++) db.Put(KeyAt(random() % 500'000), std::string(20, 'v'));
   ASSERT_TRUE(db->WaitForBackgroundWork().ok());
   db.CompactAll();
+  // What found no room while the inputs were there is loaded within a second, or now.
+  Replan(*db);
   const Json budget = Budget(*db);
   // The largest unit is ten bits of all keys that a table of 256 KiB has, and a bit.
   EXPECT_LE(budget["peak_bytes"], 64 * kKiB + 12 * kKiB) << budget;

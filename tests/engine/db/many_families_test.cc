@@ -336,6 +336,16 @@ TEST(ManyFamilies, FlushesLeaveAThreadToCompactions) {
   EXPECT_EQ(list->jobs, "flush due; flush a; flush due; compact due; flush c; ");
 }
 
+// Ratios of times, which show what would be many times as slow.
+class TimesOfManyFamilies : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "of ThreadSanitizer's own work, which grows with all that there ever was";
+#endif
+  }
+};
+
 using FamilyTime = std::chrono::steady_clock::duration;
 
 template <typename Call>
@@ -367,7 +377,7 @@ FamilyTime TimeOfWritesNearALimit(int num_families) {
 
 // Each write once looked at every family for as long as any was near a limit: 2,000 of them made it
 // 550 times as slow.
-TEST(ManyFamilies, AWriteLooksAtThoseNearALimitAlone) {
+TEST_F(TimesOfManyFamilies, AWriteLooksAtThoseNearALimitAlone) {
   FamilyTime few = FamilyTime::max();
   FamilyTime many = FamilyTime::max();
   for (int round = 0; round < 3; round++) {
@@ -393,7 +403,7 @@ FamilyTime TimeOfComingAndGoing(MemoryDb& db, int count, bool flushes) {
 }
 
 // Each job, and each drop, once looked at all that there had been since the database was opened.
-TEST(ManyFamilies, ThoseThatWereDroppedAreNotLookedAt) {
+TEST_F(TimesOfManyFamilies, ThoseThatWereDroppedAreNotLookedAt) {
   MemoryDb db;
   const auto least_time = [&] {
     FamilyTime least = FamilyTime::max();
@@ -406,7 +416,7 @@ TEST(ManyFamilies, ThoseThatWereDroppedAreNotLookedAt) {
 }
 
 // It once released what other families had replaced as well.
-TEST(ManyFamilies, ADropLooksAtNoOtherFamily) {
+TEST_F(TimesOfManyFamilies, ADropLooksAtNoOtherFamily) {
   constexpr size_t kDropped = 250;
   const auto time_of_drops_among = [&](int num_families) {
     MemoryDb db;
