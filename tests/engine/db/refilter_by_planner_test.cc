@@ -250,11 +250,14 @@ TEST_F(RefilterByPlanner, NoKeyIsMissedBesideReaders) {
   FillWithFiltersThatAreTooSmall();
   refilter::NumberReaders readers(**db_, kNumKeys);
   const size_t files = FilesNamed(*db_, ".sst").size();
-  const bool are_done = AskUntil([&] { return NumPlanned() >= files; }, kNumKeys);
+  // Not as many refilterings as tables: one that is asked more often gets a larger filter again,
+  // before others have got theirs.
+  const auto num_filters = [&] { return FilesNamed(*db_, ".flt").size(); };
+  const bool are_done = AskUntil([&] { return num_filters() == files; }, kNumKeys);
   readers.Stop();
-  EXPECT_TRUE(are_done) << NumPlanned();
+  EXPECT_TRUE(are_done) << num_filters() << " of " << files << ", " << NumPlanned()
+                        << " refiltered";
   EXPECT_EQ(readers.missed(), 0u);
-  EXPECT_EQ(FilesNamed(*db_, ".flt").size(), files);
   EXPECT_LE(Budget()["peak_bytes"], kAmpleBudget + 8 * 1024);
   ExpectSound();
 }
