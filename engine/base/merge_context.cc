@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
+#include "engine/base/shown_key.h"
 #include "engine/base/status.h"
 #include "engine/base/user_exception.h"
 #include "winnow/options.h"
@@ -14,11 +14,9 @@ namespace {
 
 absl::Status MergeFailed(const MergeOperator& merge_operator, std::string_view key,
                          std::string_view reason) {
-  // Keys may have megabytes, and a message is for people.
-  constexpr size_t kShownKeyBytes = 100;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "key '", absl::CHexEscape(ToAbsl(key.substr(0, kShownKeyBytes))), "': merge operator '",
-      ToAbsl(merge_operator.Name()), "' gives no value: ", ToAbsl(reason)));
+  return absl::FailedPreconditionError(absl::StrCat("key '", ShownKey(key), "': merge operator '",
+                                                    ToAbsl(merge_operator.Name()),
+                                                    "' gives no value: ", ToAbsl(reason)));
 }
 
 }  // namespace

@@ -54,11 +54,8 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
 
 absl::Status RunFlush(std::span<const Memtable* const> memtables, const FlushJobOptions& options,
                       SstableOutputResult* result) {
-  // Without memory nobody else would know which tables there are.
-  const absl::Status status =
-      CatchOutOfMemory([&] { return WriteEntries(memtables, options, result); });
-  if (!status.ok()) RemoveOutputs(options.output.store, result->files);
-  return status;
+  return OrRemoveOutputs(options.output.store, result->files,
+                         [&] { return WriteEntries(memtables, options, result); });
 }
 
 }  // namespace winnow

@@ -14,6 +14,7 @@
 #include "engine/compaction/compaction_iterator.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/version.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 
@@ -55,6 +56,16 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
 
 // Removes files of a failed or abandoned job; errors leave orphans that the next open removes.
 void RemoveOutputs(const SstableStore& store, const std::vector<FileMetadata>& files);
+
+// For what comes between the writing of files and the edit that names them: `call`, whose status
+// is given back. After an error, lack of memory among them, nobody would know of the files.
+template <typename Call>
+absl::Status OrRemoveOutputs(const SstableStore& store, const std::vector<FileMetadata>& files,
+                             Call&& call) {
+  absl::Status status = CatchOutOfMemory(std::forward<Call>(call));
+  if (!status.ok()) RemoveOutputs(store, files);
+  return status;
+}
 
 }  // namespace winnow
 

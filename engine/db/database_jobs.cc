@@ -173,14 +173,10 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
       WINNOW_RETURN_IF_ERROR(names_synced);
       WINNOW_RETURN_IF_ERROR(logs_synced);
       WINNOW_RETURN_IF_ERROR(WriteFlush(*family, memtables, std::move(builder), &result));
-      const absl::Status forgotten = CatchOutOfMemory([&] {
+      WINNOW_RETURN_IF_ERROR(OrRemoveOutputs(parts_.versions->store(), result.files, [&] {
         if (parts_.row_cache != nullptr) ForgetRows(family, memtables);
         return absl::OkStatus();
-      });
-      if (!forgotten.ok()) {
-        RemoveOutputs(parts_.versions->store(), result.files);
-        return forgotten;
-      }
+      }));
     }
     return InstallFlush(family, num_memtables, result);
   });
@@ -233,18 +229,14 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
     return absl::OkStatus();
   }
   VersionEdit edit;
-  // The tables that the edit does not name for want of memory would be known to nobody.
-  const absl::Status prepared =
-      CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-        FamilyEdit& added = edit.families.emplace_back();
-        for (const FileMetadata& file : result.files) added.added.push_back({0, file});
-        family->PrepareRelease(num_memtables);
-        return absl::OkStatus();
-      });
-  if (!prepared.ok()) {
-    RemoveOutputs(versions.store(), result.files);
-    return prepared;
-  }
+  WINNOW_RETURN_IF_ERROR(OrRemoveOutputs(versions.store(), result.files,
+                                         [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+                                           FamilyEdit& added = edit.families.emplace_back();
+                                           for (const FileMetadata& file : result.files)
+                                             added.added.push_back({0, file});
+                                           family->PrepareRelease(num_memtables);
+                                           return absl::OkStatus();
+                                         }));
   FamilyEdit& change = edit.families.front();
   change.family_id = family->id();
   // The oldest log that what is left in memory needs: that of the next memtable.

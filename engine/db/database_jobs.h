@@ -140,6 +140,11 @@ class DatabaseJobs final : public BackgroundJobs {
   std::unique_ptr<Compaction> PickExpiredInAny(bool rewrite, ColumnFamilyState** family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // While it runs its files are nobody else's, and what waits for the family's compactions waits.
+  void MarkRunning(ColumnFamilyState* family, const Compaction& compaction, bool runs)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void CountRunning(ColumnFamilyState* family, int more)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status Compact(ColumnFamilyState* family, const Compaction& compaction, int max_threads)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Of one that has dropped its inputs.

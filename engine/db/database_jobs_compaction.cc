@@ -220,14 +220,21 @@ void DatabaseJobs::CountDropped(const Compaction& compaction, ThreadCounters* co
   }
 }
 
+void DatabaseJobs::MarkRunning(ColumnFamilyState* family, const Compaction& compaction, bool runs) {
+  compaction.MarkInputs(runs);
+  CountRunning(family, runs ? 1 : -1);
+}
+
+void DatabaseJobs::CountRunning(ColumnFamilyState* family, int more) {
+  compactions_running_ += more;
+  family->compactions_running += more;
+}
+
 absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& compaction,
                                    int max_threads) {
   const OngoingCall job(parts_.mutex);
-  // The flags are what keeps two compactions from one file; both picking and marking are under one
-  // hold of the mutex.
-  compaction.MarkInputs(true);
-  compactions_running_++;
-  family->compactions_running++;
+  // Picking and marking are under one hold of the mutex.
+  MarkRunning(family, compaction, true);
   const SteadyTime begin = SteadyNow();
   NotifyCompactionBegin(parts_.events, family->name(), compaction);
   CompactionJobResult result;
@@ -248,16 +255,12 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
       WINNOW_RETURN_IF_ERROR(WriteCompaction(*family, *options, compaction, std::move(builder),
                                              max_threads, &result, &pause));
     }
-    const absl::Status named = CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(OrRemoveOutputs(parts_.versions->store(), result.output.files, [&] {
       for (const FileMetadata& file : result.output.files) {
         change.added.push_back({compaction.output_level, file});
       }
       return absl::OkStatus();
-    });
-    if (!named.ok()) {
-      RemoveOutputs(parts_.versions->store(), result.output.files);
-      return named;
-    }
+    }));
     // First: who does not find a file any more must know that it is gone. Range deletions that
     // cover one are newer than all of it, and found in its place.
     if (compaction.drops_inputs && std::string_view(compaction.reason) != kRangeDeletedReason) {
@@ -275,9 +278,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     return absl::OkStatus();
   });
   // Whatever the outcome: after a failure the same files must be there to be picked again.
-  compaction.MarkInputs(false);
-  compactions_running_--;
-  family->compactions_running--;
+  MarkRunning(family, compaction, false);
   parts_.leader->LookForStall(family);
   ThreadCounters& counters = parts_.recorder->Local();
   counters.Add(Ticker::kCompactions);
@@ -330,9 +331,7 @@ void DatabaseJobs::QuarantineInputs(ColumnFamilyState* family, const Compaction&
   }
   auto damaged_end = inputs.begin();
   // Or others would pick the same files meanwhile, meet the same damage and read them through, too.
-  compaction.MarkInputs(true);
-  compactions_running_++;
-  family->compactions_running++;
+  MarkRunning(family, compaction, true);
   const absl::Status verified =
       CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
         DatabaseUnlock unlock(parts_.mutex);
@@ -341,9 +340,7 @@ void DatabaseJobs::QuarantineInputs(ColumnFamilyState* family, const Compaction&
         });
         return absl::OkStatus();
       });
-  compaction.MarkInputs(false);
-  compactions_running_--;
-  family->compactions_running--;
+  MarkRunning(family, compaction, false);
   parts_.scheduler->SignalProgress();
   if (!verified.ok()) return parts_.scheduler->errors().JobFailed(JobKind::kCompaction, verified);
   // Damage that is not there at a second look may have been in memory or on the bus; without a

@@ -211,14 +211,12 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
     return named;
   }
   file->being_compacted = true;
-  compactions_running_++;
-  family->compactions_running++;
+  CountRunning(family, 1);
   const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return versions.LogAndApply(std::move(edit));
   });
   file->being_compacted = false;
-  compactions_running_--;
-  family->compactions_running--;
+  CountRunning(family, -1);
   parts_.scheduler->SignalWork();
   parts_.scheduler->SignalProgress();
   if (!status.ok()) {

@@ -8,10 +8,10 @@
 #include <ctime>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "engine/base/checksum.h"
 #include "engine/base/merge_context.h"
 #include "engine/base/missing_merge_operator.h"
+#include "engine/base/shown_key.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/db/database_directory.h"
@@ -112,9 +112,8 @@ class SstWriterImpl final : public SstWriter {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": keys must come in ascending order, each once: '",
-                     absl::CHexEscape(ToAbsl(key.substr(0, 100))), "' after '",
-                     absl::CHexEscape(ToAbsl(std::string_view(last_key_).substr(0, 100))), "'"));
+        absl::StrCat(path_, ": keys must come in ascending order, each once: '", ShownKey(key),
+                     "' after '", ShownKey(last_key_), "'"));
   }
 
   absl::Status Add(std::string_view key, EntryType type, std::string_view value) {

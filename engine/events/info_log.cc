@@ -28,11 +28,8 @@ std::string InfoLog::FileName(int age) const {
 }
 
 void InfoLog::SetLimits(const InfoLogLimits& limits) {
-  for (int age = limits.num_files; age < limits_.num_files; age++) {
-    // Those beyond the new number: no rotation would come to them any more.
-    place_.file_system->Remove(FileName(age)).IgnoreError();
-  }
   limits_ = limits;
+  RemoveTooOld();  // no rotation would come to those beyond the new number any more
 }
 
 // By what is there: nobody knows how many were kept before.

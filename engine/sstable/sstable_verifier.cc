@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
+#include "engine/base/shown_key.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
 #include "engine/sstable/range_tombstone_block.h"
@@ -14,7 +14,6 @@ namespace {
 
 // A filter that is wrong may deny every key of a table: people and memory need not have them all.
 constexpr uint64_t kMostOfAKind = 100;
-constexpr size_t kMostKeyBytes = 100;
 
 }  // namespace
 
@@ -270,9 +269,8 @@ void SstableVerifier::ReportEntry(const BlockHandle& handle, std::string_view ke
   kind->second.count++;
   kind->second.last_offset = handle.offset;
   if (kind->second.count > kMostOfAKind) return;
-  const std::string_view shown = UserKey(key).substr(0, kMostKeyBytes);
-  Report(handle.offset, ToStd(absl::StrCat("data block: key \"", absl::CHexEscape(ToAbsl(shown)),
-                                           "\" @", Sequence(key), ": ", ToAbsl(what))));
+  Report(handle.offset, ToStd(absl::StrCat("data block: key \"", ShownKey(UserKey(key)), "\" @",
+                                           Sequence(key), ": ", ToAbsl(what))));
 }
 
 void SstableVerifier::ReportEntriesLeftOut() {

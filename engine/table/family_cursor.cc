@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "engine/base/shared_prefix.h"
+#include "engine/base/shown_key.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -130,9 +130,8 @@ std::string_view FamilyCursor::qualifier() const {
 absl::Status FamilyCursor::status() const { return status_.ok() ? iterator_->status() : status_; }
 
 void FamilyCursor::Fail(std::string_view what) {
-  const std::string_view key = iterator_->key();
-  status_ = absl::DataLossError(absl::StrCat("table: no ", ToAbsl(what), " of a cell: '",
-                                             absl::CHexEscape(ToAbsl(key.substr(0, 64))), "'"));
+  status_ = absl::DataLossError(
+      absl::StrCat("table: no ", ToAbsl(what), " of a cell: '", ShownKey(iterator_->key()), "'"));
 }
 
 // To the first version that is shown, from where the iterator stands. Each turn of the loop moves

@@ -1,18 +1,14 @@
 #include "engine/transaction/tracked_keys.h"
 
 #include "absl/strings/escaping.h"
+#include "engine/base/shown_key.h"
 #include "engine/base/status.h"
 
 namespace winnow {
 
 namespace {
 
-std::string Quoted(std::string_view key) {
-  // A key may have a mebibyte; messages go to logs and to people.
-  constexpr size_t kMostBytes = 64;
-  return absl::StrCat("\"", absl::CHexEscape(ToAbsl(key.substr(0, kMostBytes))),
-                      key.size() > kMostBytes ? "\"..." : "\"");
-}
+std::string Quoted(std::string_view key) { return absl::StrCat("\"", ShownKey(key), "\""); }
 
 std::string OfFamily(std::string_view name) {
   return absl::StrCat(" of column family \"", absl::Utf8SafeCEscape(ToAbsl(name)), "\"");

@@ -12,6 +12,7 @@
 #include "engine/base/database_mutex.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
+#include "tests/support/counting_comparator.h"
 #include "tests/support/sstable_metadata.h"
 #include "winnow/memory_file_system.h"
 
@@ -19,16 +20,6 @@ namespace winnow::covered_files {
 namespace {
 
 // The bytewise order, not known as such, that counts how often it is asked.
-class CountingComparator final : public Comparator {
- public:
-  std::string_view Name() const override { return "test.counting"; }
-  int Compare(std::string_view a, std::string_view b) const override {
-    calls++;
-    return a.compare(b);
-  }
-  mutable uint64_t calls = 0;
-};
-
 std::string KeyOf(uint64_t i) { return absl::StrFormat("%04d", i); }
 
 class CoveredFilesPickerTest : public testing::Test {
@@ -58,9 +49,9 @@ class CoveredFilesPickerTest : public testing::Test {
   size_t Pick(const std::shared_ptr<const Version>& version,
               const std::vector<SequenceNumber>& snapshots) {
     DatabaseLock lock(&mutex_);
-    const uint64_t before = counting_.calls;
+    counting_.TakeCount();
     const auto compaction = picker_.Pick(version, snapshots);
-    comparisons_ = counting_.calls - before;
+    comparisons_ = counting_.TakeCount();
     return compaction == nullptr ? 0 : compaction->num_input_files();
   }
   void SetBusy(SstableFile* file, bool is_busy) {

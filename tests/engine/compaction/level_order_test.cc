@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_format.h"
 #include "engine/compaction/compaction.h"
+#include "tests/support/counting_comparator.h"
 #include "tests/support/db_fixture.h"
 #include "winnow/memory_file_system.h"
 
@@ -25,16 +26,6 @@ constexpr uint64_t kFileBytes = 1000;
 std::string KeyOf(uint64_t i) { return absl::StrFormat("%04d", i); }
 
 // The bytewise order, not known as such, that counts how often it is asked.
-class CountingComparator final : public Comparator {
- public:
-  std::string_view Name() const override { return "test.counting"; }
-  int Compare(std::string_view a, std::string_view b) const override {
-    calls++;
-    return a.compare(b);
-  }
-  mutable uint64_t calls = 0;
-};
-
 class Levels {
  public:
   explicit Levels(const Comparator* comparator = BytewiseComparator()) : comparator_(comparator) {}
@@ -224,9 +215,9 @@ TEST(LevelOrder, IsMadeOnceForAVersion) {
   auto version = levels.version();
   LevelOrder order;
   const auto ask = [&] {
-    const uint64_t before = comparator.calls;
+    comparator.TakeCount();
     order.Offer(version, kLevel, [](const std::shared_ptr<SstableFile>&) { return true; });
-    return comparator.calls - before;
+    return comparator.TakeCount();
   };
   const uint64_t first = ask();
   EXPECT_GT(first, 1000u);

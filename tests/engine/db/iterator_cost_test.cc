@@ -2,7 +2,6 @@
 // comparisons of keys.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 #include <random>
 #include <string>
@@ -10,24 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tests/support/counting_comparator.h"
 #include "tests/support/db_fixture.h"
 
 namespace winnow {
 namespace {
-
-class CountingComparator final : public Comparator {
- public:
-  std::string_view Name() const override { return "test.counting"; }
-  int Compare(std::string_view a, std::string_view b) const override {
-    count_.fetch_add(1, std::memory_order_relaxed);
-    return a.compare(b);
-  }
-  bool EqualKeysHaveEqualBytes() const override { return true; }
-  size_t TakeCount() const { return count_.exchange(0); }
-
- private:
-  mutable std::atomic<size_t> count_{0};
-};
 
 // Keys "a", "b" and "c", of which "b" has many versions, most of them in one table.
 class ManyVersions : public testing::Test {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tests/support/counting_comparator.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/db_model.h"
 #include "winnow/indexed_write_batch.h"
@@ -188,20 +188,6 @@ TEST(IndexedRangeDeletions, EachFamilyHasItsOwn) {
 
 // --- What it costs ---
 
-class CountingComparator final : public Comparator {
- public:
-  std::string_view Name() const override { return "test.counting"; }
-  int Compare(std::string_view a, std::string_view b) const override {
-    compared_.fetch_add(1, std::memory_order_relaxed);
-    return a.compare(b);
-  }
-  bool EqualKeysHaveEqualBytes() const override { return true; }
-  uint64_t Take() const { return compared_.exchange(0); }
-
- private:
-  mutable std::atomic<uint64_t> compared_{0};
-};
-
 std::string Numbered(int number) { return absl::StrFormat("%08d", number); }
 
 class CountedBatch {
@@ -213,7 +199,7 @@ class CountedBatch {
   }
 
   MemoryDb& db() { return *db_; }
-  uint64_t TakeCompared() { return comparator_.Take(); }
+  uint64_t TakeCompared() { return comparator_.TakeCount(); }
 
  private:
   const CountingComparator comparator_;

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/filter/redis/redis_server.h"
-#include "tests/support/allocation_hook.h"
+#include "tests/support/fail_each_allocation.h"
 #include "winnow/filter/redis/bit_sets.h"
 #include "winnow/filter/redis/bitmap_filter.h"
 
@@ -24,21 +26,9 @@ class RedisMemoryTest : public ::testing::Test {
     ASSERT_TRUE(filter_->Add(keys_).ok());
   }
 
-  // Each allocation of the call in turn fails, alone.
   template <typename Call>
   static void FailEach(Call call) {
-    uint64_t failed = 1;
-    for (uint64_t i = 0; failed != 0; ++i) {
-      absl::Status status;
-      {
-        const AllocationsOfThisThread may_fail(true);
-        CountAllocations({}, i, /*for_ever=*/false);
-        status = call();
-        StopCountingAllocations(&failed);
-      }
-      EXPECT_TRUE(status.ok() || failed != 0) << "allocation " << i << ": " << status;
-      ASSERT_LT(i, 10'000u);
-    }
+    FailEachAllocation(std::move(call), [](const absl::Status&) {});
   }
 
   const std::string there_ = std::string(100, 't');
