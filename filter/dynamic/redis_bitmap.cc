@@ -1,12 +1,12 @@
 #include "winnow/filter/redis_bitmap.h"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "filter/dynamic/allocate_bytes.h"
 #include "filter/dynamic/parameters.h"
+#include "filter/dynamic/redisson_fpr.h"
 #include "filter/dynamic/saved_format.h"
 #include "winnow/filter/guava_bloom_filter.h"
 
@@ -16,8 +16,6 @@ namespace {
 constexpr int kMaxProbes = 255;
 // Redisson's own limit, Integer.MAX_VALUE * 2L, is two below what SETBIT takes.
 constexpr uint64_t kMaxRedissonBits = 4294967294;
-// Java's Long.MAX_VALUE as a mask: what clears the sign.
-constexpr uint64_t kPositive = std::numeric_limits<int64_t>::max();
 
 uint64_t NumBytes(uint64_t num_bits) { return (num_bits + 7) / 8; }
 
@@ -73,11 +71,8 @@ void VisitJedis(const RedisBitmapShape& shape, std::string_view key, Visitor vis
 template <typename Visitor>
 void VisitRedisson(const RedisBitmapShape& shape, std::string_view key, Visitor visit) {
   const RedissonHash hash = HashRedissonKey(key);
-  uint64_t combined = hash.first;
-  for (int i = 0; i < shape.num_probes; ++i) {
-    if (!visit((combined & kPositive) % shape.num_bits)) return;
-    combined += i % 2 == 0 ? hash.second : hash.first;
-  }
+  internal::VisitRedissonPositions(hash.first, hash.second, shape.num_bits, shape.num_probes,
+                                   visit);
 }
 
 template <typename Visitor>
@@ -153,6 +148,15 @@ void AppendRedisOffsets(const RedisBitmapShape& shape, std::string_view key,
   });
 }
 
+double RedisBitmapFpr(const RedisBitmapShape& shape, uint64_t num_ones) {
+  const uint64_t ones = std::min(num_ones, shape.num_bits);
+  const double independent = internal::FprOfFill(shape.num_bits, ones, shape.num_probes);
+  if (shape.rule != RedisBitmapRule::kRedisson) return independent;
+  const double fill = static_cast<double>(ones) / static_cast<double>(shape.num_bits);
+  return std::min(
+      1.0, independent * internal::RedissonFprFactor(shape.num_bits, shape.num_probes, fill));
+}
+
 absl::StatusOr<RedisBitmap> RedisBitmap::Create(const RedisBitmapShape& shape) {
   const absl::Status status = CheckRedisBitmapShape(shape);
   if (!status.ok()) return status;
@@ -218,9 +222,7 @@ uint64_t RedisBitmap::ApproximateCount() const {
   return internal::CountEstimate(num_bits(), CountOnes(), num_probes());
 }
 
-double RedisBitmap::ExpectedFpr() const {
-  return internal::FprOfFill(num_bits(), CountOnes(), num_probes());
-}
+double RedisBitmap::ExpectedFpr() const { return RedisBitmapFpr(shape_, CountOnes()); }
 
 absl::Status RedisBitmap::Union(const RedisBitmap& other) {
   if (&other == this) {

@@ -473,10 +473,8 @@ uint64_t BitmapFilterInfo::EstimatedKeys() const {
   const double ones = std::min(static_cast<double>(num_ones), bits - 0.5);
   return static_cast<uint64_t>(std::llround(-bits / shape.num_probes * std::log1p(-ones / bits)));
 }
-double BitmapFilterInfo::ExpectedFpr() const {
-  const double fill = static_cast<double>(num_ones) / static_cast<double>(shape.num_bits);
-  return std::pow(std::min(fill, 1.0), shape.num_probes);
-}
+
+double BitmapFilterInfo::ExpectedFpr() const { return RedisBitmapFpr(shape, num_ones); }
 
 absl::StatusOr<RedisBitmap> BitmapFilter::Download() {
   return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBitmap> {

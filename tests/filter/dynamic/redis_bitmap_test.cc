@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/filter/dynamic/golden_data.h"
@@ -142,6 +143,50 @@ TEST(RedisBitmap, EveryRuleReadsAStringBackAndKeepsItsRate) {
     for (const std::string& key : NumberedKeys("absent", 100000)) maybe += again->Contains(key);
     EXPECT_NEAR(maybe / 100000.0, 0.0115, 0.004);
     EXPECT_NEAR(static_cast<double>(bitmap.ApproximateCount()), 10000, 300);
+  }
+}
+
+// Redisson's positions are correlated: up to twice as many false positives as the textbook says, by
+// what divides the number of bits.
+TEST(RedisBitmap, TellsTheRateThatIsMet) {
+  constexpr int kKeys = 50'000;
+  constexpr int kAbsentKeys = 500'000;
+  std::vector<RedisBitmapShape> shapes = {*JedisShape(kKeys, 0.01), *GoZeroShape(kKeys, 0.01),
+                                          *RedissonShape(kKeys, 0.1), *RedissonShape(kKeys, 0.03)};
+  for (const uint64_t more_bits : {0, 1, 2, 3, 7, 30}) {
+    shapes.push_back({RedisBitmapRule::kRedisson, 479'640 + more_bits, 7});  // a multiple of 2520
+    shapes.push_back({RedisBitmapRule::kRedisson, 604'800 + more_bits, 8});  // of 2520 as well
+  }
+  double highest = 0;
+  for (const RedisBitmapShape& shape : shapes) {
+    SCOPED_TRACE(testing::Message() << RedisBitmapRuleName(shape.rule) << ", " << shape.num_bits
+                                    << " bits, " << shape.num_probes << " probes");
+    RedisBitmap bitmap = *RedisBitmap::Create(shape);
+    for (const std::string& key : NumberedKeys("key", kKeys)) bitmap.Add(key);
+    int maybe = 0;
+    for (const std::string& key : NumberedKeys("absent", kAbsentKeys)) {
+      maybe += bitmap.Contains(key) ? 1 : 0;
+    }
+    const double expected = bitmap.ExpectedFpr() * kAbsentKeys;
+    // Five standard deviations of what is counted, and 4 % for the model and for Jedis's rule.
+    EXPECT_NEAR(maybe, expected, 5 * std::sqrt(expected) + 0.04 * expected);
+    const double textbook = std::pow(-std::expm1(-static_cast<double>(kKeys) * shape.num_probes /
+                                                 static_cast<double>(shape.num_bits)),
+                                     shape.num_probes);
+    highest = std::max(highest, maybe / (textbook * kAbsentKeys));
+  }
+  EXPECT_GT(highest, 1.5) << "the textbook's rate would do";
+}
+
+TEST(RedisBitmap, RateOfFewBitsAndOfAllOfThem) {
+  for (const uint64_t num_bits : {uint64_t{1}, uint64_t{8}, uint64_t{4'294'967'294}}) {
+    for (const int num_probes : {1, 4, 255}) {
+      const RedisBitmapShape shape = {RedisBitmapRule::kRedisson, num_bits, num_probes};
+      EXPECT_EQ(RedisBitmapFpr(shape, 0), 0);
+      EXPECT_EQ(RedisBitmapFpr(shape, num_bits), 1);
+      EXPECT_EQ(RedisBitmapFpr(shape, num_bits + 1), 1);
+      EXPECT_LE(RedisBitmapFpr(shape, num_bits - 1), 1);
+    }
   }
 }
 

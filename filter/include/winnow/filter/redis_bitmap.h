@@ -57,8 +57,9 @@ absl::StatusOr<RedisBitmapShape> GoZeroShape(uint64_t num_bits);
 // read these.
 absl::StatusOr<RedisBitmapShape> GoZeroShape(uint64_t expected_insertions, double fpr);
 absl::StatusOr<RedisBitmapShape> JedisShape(uint64_t expected_insertions, double fpr);
-// What tryInit(expected_insertions, fpr) chooses. InvalidArgument where Redisson refuses as well:
-// a rate outside 0 to 1, no bits, or more than 4294967294.
+// What tryInit(expected_insertions, fpr) chooses, whose rate is then above `fpr` (RedisBitmapFpr).
+// InvalidArgument where Redisson refuses as well: a rate outside 0 to 1, no bits, or more than
+// 4294967294.
 absl::StatusOr<RedisBitmapShape> RedissonShape(uint64_t expected_insertions, double fpr);
 
 // InvalidArgument unless the numbers are in the ranges that RedisBitmapShape names.
@@ -69,6 +70,12 @@ absl::Status CheckRedisBitmapShape(const RedisBitmapShape& shape);
 // 3.22 set all of them and looked at all but the last.)
 void AppendRedisOffsets(const RedisBitmapShape& shape, std::string_view key,
                         std::vector<uint64_t>* offsets);
+
+// The false-positive rate of a filter of which so many bits are set. Of Redisson's rule it is 1.1
+// to 2 times what the textbook says of that fill, since the positions that it gives a key are
+// correlated: that takes some milliseconds to compute. The other rules keep to the textbook within
+// 2 %.
+double RedisBitmapFpr(const RedisBitmapShape& shape, uint64_t num_ones);
 
 // The 128-bit HighwayHash of a key under Redisson's four words (Alakuijala, Cox and Wassenberg,
 // "Fast keyed hash/pseudo-random function using SIMD multiply and permute", 2016).
@@ -102,7 +109,7 @@ class RedisBitmap {
 
   // Linear in the size, as the next two. Estimated from the bits that are set.
   uint64_t ApproximateCount() const;
-  double ExpectedFpr() const;
+  double ExpectedFpr() const;  // as RedisBitmapFpr
   // Adds all keys of `other`. InvalidArgument unless it has the same shape and is another object.
   absl::Status Union(const RedisBitmap& other);
 

@@ -91,7 +91,7 @@ struct BitmapFilterInfo {
   double fpr = 0;
   std::chrono::milliseconds ttl_left{0};  // 0: does not expire
   uint64_t EstimatedKeys() const;
-  double ExpectedFpr() const;
+  double ExpectedFpr() const;  // as RedisBitmapFpr
 };
 
 // A note that some keys are about to become visible. Moved into EndWrite; dropped, it stays in
