@@ -27,6 +27,12 @@ bool Write(const TsvFormat& format, const TsvLine& line, std::string* text) {
   for (size_t i = 0; i < format.columns().size(); i++) {
     const TsvColumn& column = format.columns()[i];
     std::string field;
+    const bool is_of_cell =
+        column.type == TsvColumn::Type::kCellName || column.type == TsvColumn::Type::kCellValue;
+    if (is_of_cell && line.cells.empty()) {
+      format.AppendAbsent(i, text);
+      continue;
+    }
     switch (column.type) {
       case TsvColumn::Type::kRow:
         field = line.row;
@@ -82,6 +88,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   return {
       "\0\t"
       "row\\x00\t17\tf:q\\n\tvalue\\\\"s,
+      "\0\trow\t17\tf:q\t\\N"s,
       "\1\tr\ta\tb"s,
       "\5\tr\t\\N\t\\x09"s,
       "\2,a,5,r"s,

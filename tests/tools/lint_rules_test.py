@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tools/development/lint"))
 
 import compile_check  # noqa: E402
 import file_rules  # noqa: E402
+import format_check  # noqa: E402
+import function_length  # noqa: E402
 import include_rules  # noqa: E402
 import text_rules  # noqa: E402
 import unused_functions  # noqa: E402
@@ -45,6 +47,25 @@ class FakeCompiler(SourceTree):
         self.compiled.append(str(source))
         pathlib.Path(self.root, command[command.index("-MF") + 1]).touch()
         return int(str(source).endswith(self.refuses)), ""
+
+
+class FailingTools(SourceTree):
+    """A tree where no program runs."""
+
+    def run(self, command):
+        return 1, "no such option"
+
+
+class ToolsThatFail(unittest.TestCase):
+    def test_a_tool_that_fails_is_no_clean_tree(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "engine").mkdir()
+            (pathlib.Path(folder) / "engine/open.cc").write_text("int main() {}\n")
+            tree = FailingTools(folder, jobs=1)
+            for rule in (file_rules, format_check, function_length, unused_functions):
+                with self.subTest(rule=rule.__name__):
+                    with self.assertRaisesRegex(RuntimeError, "no such option"):
+                        rule.violations(tree)
 
 
 class LintRules(unittest.TestCase):

@@ -19,12 +19,14 @@ sys.path[:0] = [str(PERF), str(PERF.parent)]
 
 import flags  # noqa: E402
 import instructions  # noqa: E402
+import measure  # noqa: E402
 import plots  # noqa: E402
 import rows  # noqa: E402
 import styles  # noqa: E402
 import tables  # noqa: E402
 
-# Speaks as winnow_bench does: each engine takes as many microseconds as its place in the list.
+# Speaks as winnow_bench does: each engine takes as many microseconds as its place in the list, and
+# far more with statistics.
 STAND_IN = '''#!{python} -IS
 import json, pathlib, sys
 engines = {engines}
@@ -37,7 +39,7 @@ flags = dict(word.lstrip("-").split("=", 1) for word in sys.argv[1:] if "=" in w
 if flags["engine"] == {broken!r}:
     print("winnow_bench: " + flags["engine"] + ": disk on fire", file=sys.stderr)
     sys.exit(1)
-micros = 1.0 + list(engines).index(flags["engine"])
+micros = 1.0 + list(engines).index(flags["engine"]) + 50.0 * ("--statistics" in sys.argv)
 result = dict(engine=flags["engine"], micros_per_op=micros, ops_per_sec=1e6 / micros, p999_us=9.0,
               ops=1000, space_bytes=1 << 20, filter=dict(false_positive=10),
               max_us=9000.0, open_us=70.0, write_amplification=3.0, peak_rss_bytes=1 << 20,
@@ -188,6 +190,15 @@ class PerfTest(unittest.TestCase):
         page = (self.folder / "build/perf/styles.html").read_text()
         self.assertEqual(page.count("<polyline"), 5 * len(styles.STYLES))
 
+    def test_less_memory_is_measured_without_what_slows_one_engine(self):
+        code, output = self.run_perf("memory", self.stand_in(), "--num=1000", "--rounds=2")
+        self.assertEqual(code, 0, output)
+        report = json.loads((self.folder / "build/perf/memory.json").read_text())
+        for line in report["lines"]:
+            self.assertEqual({engine: found["micros"] for engine, found in line["engines"].items()},
+                             {"winnow": 1, "rocksdb": 2})
+            self.assertEqual(line["engines"]["rocksdb"]["needless_reads"], 0.01)
+
     def test_a_small_run_with_the_program_itself(self):
         chosen = "--rows=readmissing,tail_longest,fillrandom_volume,ycsbe_leveldb"
         code, output = self.run_perf(f"--program={WINNOW_BENCH}", "--quick", "--engine=leveldb",
@@ -221,6 +232,21 @@ class GoalTest(unittest.TestCase):
         self.assertEqual(len(set(names)), len(names))
         chosen = flags.chosen_rows({"rows": "ycsba,readmissing"})
         self.assertEqual([row.name for row in chosen], ["readmissing", "ycsba"])
+
+    def test_a_row_has_what_it_is_beside_when_it_is_chosen_alone(self):
+        class Recorder(measure.Bench):
+            def run(self, engine, benchmarks, flags):
+                return benchmarks
+
+        bench = Recorder("winnow_bench", pathlib.Path("nowhere"))
+        self.assertEqual(
+            bench.run_setting("winnow", rows.RANGES, ["readmissing"], 100_000, round_number=1),
+            ["fillrandom", "compact", "deleterange", "readmissing"])
+
+    def test_a_zero_has_no_place_on_a_logarithmic_scale(self):
+        plot = plots.line_plot("title", "keys", "", {"winnow": [(1, 0), (2, 3), (3, 4)],
+                                                     "rocksdb": [(1, 0)]})
+        self.assertEqual(plot.count("<title>"), 2 + 2)  # in the legend, and on the curve
 
     def test_ticks_of_a_scale_are_round_and_inside(self):
         scale = plots.LogScale([0.06, 7], 0, 100)

@@ -132,6 +132,9 @@ TEST(FlagsTest, EachEngineGetsTheFilterThatIsMeantForIt) {
   EXPECT_EQ(FilterFor(config, "rocksdb_tuned"), "rocksdb.ribbon:10");
   EXPECT_EQ(FilterFor(config, "lmdb"), "none");
   EXPECT_EQ(FilterFor(config, "wiredtiger"), "none");
+  config.filter = "cuckoo:1%,winnow_leveldb.bloom:12";
+  EXPECT_EQ(FilterFor(config, "winnow"), "cuckoo:1%");
+  EXPECT_EQ(FilterFor(config, "winnow_leveldb"), "winnow_leveldb.bloom:12");
 }
 
 TEST(FlagsTest, RocksDbTakesWinnowsFiltersWhenAFilterIsNamed) {

@@ -135,6 +135,21 @@ TEST_F(PeTest, ReadsWhatWasWritten) {
   }
 }
 
+TEST_F(PeTest, RowsBehindTheFirstOnesAreLoadedToo) {
+  const ShellResult result = Run("--rows=100 --startRow=150 --engine=raw sequentialRead 2");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(Results()[0]["rows_read"], 200) << result.output;
+}
+
+TEST_F(PeTest, WhatAFailedRunTookAwayIsLoadedAgain) {
+  const std::string words = "--rows=100 --engine=raw sequentialRead 1";
+  ASSERT_EQ(Run(words).exit_code, 0);
+  EXPECT_EQ(Run("--filter=sieve:10 " + words).exit_code, 1);
+  const ShellResult result = Run(words);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(Results()[0]["rows_read"], 100) << result.output;
+}
+
 // What the issue of filters is: a read of what is not there reads no block, but where a filter
 // errs.
 TEST_F(PeTest, AbsentRowsAndColumnsReadNoBlocks) {

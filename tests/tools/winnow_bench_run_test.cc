@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "nlohmann/json.hpp"
@@ -18,12 +21,14 @@
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/key_shape.h"
 #include "tools/winnow_bench/process.h"
+#include "tools/winnow_bench/round.h"
 #include "tools/winnow_bench/workload.h"
 
 namespace winnow::bench {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 using Outcome = ShellResult;  // stdout, then stderr
 
@@ -372,7 +377,7 @@ TEST_F(RunTest, OneEngineRunsWithSeveralFiltersAndMakesAPage) {
 TEST_F(RunTest, AWrongCommandLineExitsWithTwo) {
   for (const char* flags :
        {"--benchmark=fillseq", "--num=x", "--engine=nothing", "--benchmarks=fill", "fillseq",
-        "--benchmarks=replay", "--replay=t --benchmarks=fillseq"}) {
+        "--benchmarks=replay", "--replay=t --benchmarks=fillseq", "--from_json=a --json=b"}) {
     const Outcome outcome = Run(flags);
     EXPECT_EQ(outcome.exit_code, 2) << flags;
     EXPECT_THAT(outcome.output, HasSubstr("winnow_bench: ")) << flags;
@@ -429,17 +434,92 @@ TEST_F(RunTest, ASparseFileTakesTheSpaceThatItsBytesTake) {
   EXPECT_LT(DirectoryBytes(directory_), uint64_t{1} << 20);
 }
 
-// Which flag reached RocksDB and LevelDB alone.
-TEST_F(RunTest, WinnowKeepsAsManyTablesOpenAsIsSaid) {
+// RocksDB's tells of each flush in more bytes than a small memtable has.
+TEST_F(RunTest, AnInfoLogIsNoData) {
+  std::ofstream(directory_ + "/000001.log") << "12345";
+  std::ofstream(directory_ + "/LOG") << "1234567";
+  std::ofstream(directory_ + "/LOG.old.1") << "123";
+  EXPECT_EQ(DirectoryBytes(directory_), 5u);
+  EXPECT_EQ(InfoLogBytes(directory_), 10u);
+}
+
+TEST_F(RunTest, AnEmptyTmpdirIsNone) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("TMPDIR", "", 1);
+  EXPECT_THAT(EngineDirectory(BenchConfig(), "winnow"), StartsWith("/tmp/winnow_bench-"));
+  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
+}
+
+EngineSettings SettingsFor(const std::string& directory) {
   EngineSettings settings;
-  settings.directory = directory_ + "/db";
+  settings.directory = directory;
   settings.cache_bytes = 1 << 20;
   settings.write_buffer_bytes = 1 << 20;
   settings.block_bytes = 4096;
-  settings.open_files = 20;
   settings.filter = "none";
   settings.filter_key = "whole";
   settings.compression = "none";
+  return settings;
+}
+
+TEST_F(RunTest, ACursorBetweenBoundsStaysThere) {
+  for (const std::string engine : {"winnow", "rocksdb"}) {
+    if (!IsCompiled(engine)) continue;
+    auto opened = OpenEngine(engine, SettingsFor(directory_ + "/" + engine));
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    auto session = (*opened)->NewSession({});
+    ASSERT_TRUE(session.ok()) << session.status();
+    for (const char* key : {"a", "b", "c", "d"}) (*session)->Put(key, "value");
+    const auto cursor = (*session)->NewCursorBetween(std::string("b"), std::string("d"));
+    cursor->SeekToFirst();
+    EXPECT_TRUE(cursor->StandsOn("b")) << engine;
+    uint64_t bytes = 0;
+    EXPECT_EQ(cursor->Walk(10, Direction::kForward, &bytes), 2u) << engine;
+  }
+}
+
+// Four runs, each so much larger than the next that universal compaction leaves them: it calls
+// itself pending all the same.
+TEST_F(RunTest, WaitingForUniversalCompactionEnds) {
+  if (!IsCompiled("rocksdb")) GTEST_SKIP() << "no RocksDB in this build";
+  const std::string flags = "--engine=rocksdb --compaction=tiered --compression_type=none" +
+                            std::string(" --use_existing_db --benchmarks=fillrandom,flush");
+  for (const char* num : {"800", "400", "200"}) {
+    ASSERT_EQ(Run(flags + " --num=" + num).exit_code, 0);
+  }
+  const Outcome outcome = Run(flags + ",waitforcompaction --num=100");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_TRUE(ResultLines(outcome.output).contains("waitforcompaction")) << outcome.output;
+}
+
+// On a terminal the progress is written all the time.
+TEST_F(RunTest, WhatIsPrintedMeanwhileIsNoCompactionOfLevelDbs) {
+  if (!IsCompiled("leveldb")) GTEST_SKIP() << "no LevelDB in this build";
+  auto engine = OpenEngine("leveldb", SettingsFor(directory_ + "/db"));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  std::atomic<bool> is_done{false};
+  std::thread printer([&] {
+    std::ofstream nowhere("/dev/null");
+    while (!is_done && Clock::now() - start < std::chrono::seconds(10)) {
+      nowhere << "progress" << std::flush;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  EXPECT_TRUE((*engine)->WaitForCompactions().ok());
+  const Clock::duration took = Clock::now() - start;
+  is_done = true;
+  printer.join();
+  EXPECT_LT(took, std::chrono::seconds(8));
+  EXPECT_GE(took, (*engine)->IdleTimeOfWait());
+}
+
+// Which flag reached RocksDB and LevelDB alone.
+TEST_F(RunTest, WinnowKeepsAsManyTablesOpenAsIsSaid) {
+  EngineSettings settings = SettingsFor(directory_ + "/db");
+  settings.open_files = 20;
   settings.disable_auto_compactions = true;
   auto engine = OpenEngine("winnow", settings);
   ASSERT_TRUE(engine.ok()) << engine.status();

@@ -67,6 +67,18 @@ TEST(SummaryTest, TheTableShowsRatiosAndOnlyTheColumnsThatHaveValues) {
   EXPECT_THAT(table, Not(HasSubstr("p99 us")));
 }
 
+TEST(SummaryTest, TheTableShowsTheMedianOfWhatWasWrittenAndKept) {
+  std::vector<BenchmarkResult> results(3, ResultOf("a", "fillrandom", 100));
+  for (const size_t round : {0, 1, 2}) {
+    results[round].write_amplification = 2.25 + static_cast<double>(round % 2);
+    results[round].space_bytes = (7 + round % 2) << 20;
+    results[round].peak_rss_bytes = (30 + round % 2) << 20;
+  }
+  std::swap(results[1], results[2]);
+  const std::string table = SummaryTable(BenchConfig(), results);
+  EXPECT_THAT(table, HasSubstr("2.25         7       30\n")) << "not those of the last round";
+}
+
 TEST(ResultTest, EveryFieldSurvivesThePipe) {
   BenchmarkResult result = ResultOf("rocksdb", "readmissing", 123.5);
   result.filter = "rocksdb.bloom:10";

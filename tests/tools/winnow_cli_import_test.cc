@@ -228,6 +228,16 @@ TEST(WinnowCliImport, ADamagedSourceIsAClearErrorAndItsBeginningIsKept) {
   EXPECT_EQ(compared.exit_code, 0) << compared.output;
 }
 
+TEST(WinnowCliImport, AKeyOverTheLimitIsAnErrorOfTheSource) {
+  const ScratchShell shell;
+  WriteLevelDb(shell.directory() + "/source",
+               {{"a", "1"}, {std::string((size_t{1} << 20) + 1, 'k'), "v"}});
+  const ShellResult result = shell.Run("winnow import --from=leveldb source --db=db");
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_NE(result.output.find("over the limit"), std::string::npos) << result.output;
+  EXPECT_EQ(shell.RunForOutput("winnow get a --db=db").output, "1\n");
+}
+
 TEST(WinnowCliImport, WrongUseIsNamed) {
   const ScratchShell shell;
   EXPECT_EQ(shell.Run("winnow import source --db=db").exit_code, 2);

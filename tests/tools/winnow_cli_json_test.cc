@@ -148,6 +148,7 @@ TEST_F(WinnowCliJson, WalAndManifestEndWithTheirEnd) {
   const std::vector<json> manifest = Lines("winnow manifest --db=db --json");
   ASSERT_GE(manifest.size(), 2u);
   EXPECT_TRUE(manifest[0].contains("hash_seed"));
+  EXPECT_TRUE(manifest[manifest.size() - 2].contains("newest_log"));
   EXPECT_TRUE(manifest.back().contains("end"));
 }
 

@@ -155,7 +155,21 @@ TEST_F(WinnowCliRedis, SaysWhatTheServerSaid) {
 TEST_F(WinnowCliRedis, RefusesTimesThatMeanNothing) {
   for (const char* command :
        {"rebuild users --keys=10 --lease=0", "rebuild users --keys=10 --lease=0.0001",
-        "create users --keys=10 --ttl=0.0001", "create users --keys=10 --ttl=-1"}) {
+        "create users --keys=10 --ttl=0.0001", "create users --keys=10 --ttl=-1",
+        "create users --keys=10 --ttl-jitter=5"}) {
+    const ShellResult result = Redis(command, "echo Tom | ");
+    EXPECT_EQ(result.exit_code, 2) << command;
+    EXPECT_THAT(result.output, HasSubstr("--")) << command;
+  }
+  EXPECT_EQ(server_->Cli("EXISTS users"), "0");
+}
+
+TEST_F(WinnowCliRedis, RefusesFlagsThatALayoutOrEachOtherLeavesWithoutMeaning) {
+  for (const char* command : {"create users --layout=redisbloom --keys=10 --ttl-jitter=5",
+                              "create users --layout=redisbloom_cuckoo --keys=10 --fpr=1%",
+                              "create users --layout=gozero --bits=64 --keys=10",
+                              "rebuild users --layout=gozero --bits=64 --fpr=1%",
+                              "query users --layout=redisbloom --bits=64"}) {
     const ShellResult result = Redis(command, "echo Tom | ");
     EXPECT_EQ(result.exit_code, 2) << command;
     EXPECT_THAT(result.output, HasSubstr("--")) << command;

@@ -99,7 +99,8 @@ TEST(HumanText, RoundsToWhatAPersonReads) {
 constexpr FlagSpec kFlags[] = {{"db", "DIR", ""},
                                {"limit", "N", ""},
                                {"reverse", "", ""},
-                               {"set", "NAME=VALUE", "", /*repeatable=*/true}};
+                               {"set", "NAME=VALUE", "", /*repeatable=*/true},
+                               {"e", "COMMAND", ""}};
 
 absl::StatusOr<Arguments> Parse(const std::vector<std::string>& words) {
   return Arguments::Parse(kFlags, words);
@@ -130,9 +131,11 @@ TEST(Arguments, AnEmptyWordIsAnArgument) {
 
 TEST(Arguments, MistakesAreNamedWithTheNearestFlag) {
   EXPECT_EQ(ParseError({"--limt=3"}), "unknown flag --limt; did you mean --limit?");
-  EXPECT_EQ(ParseError({"-db=3"}), "unknown flag --db; did you mean --db?");
+  EXPECT_EQ(ParseError({"-db=3"}), "unknown flag -db; did you mean --db?");
+  EXPECT_EQ(ParseError({"--e=list"}), "unknown flag --e; did you mean -e?");
   EXPECT_EQ(ParseError({"--colour"}), "unknown flag --colour");
   EXPECT_EQ(ParseError({"--db"}), "--db needs a value: --db=DIR");
+  EXPECT_EQ(ParseError({"-e"}), "-e needs a value: -e COMMAND");
   EXPECT_EQ(ParseError({"--reverse=yes"}), "--reverse is a switch and takes no value");
   EXPECT_EQ(ParseError({"--db=1", "--db=2"}), "--db is given twice");
 }

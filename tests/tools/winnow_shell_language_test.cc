@@ -119,6 +119,7 @@ TEST(ParserTest, SaysAtWhichColumnAStatementIsWrong) {
       {"get \"\\xg\"", "column 6: \\x takes one or two hexadecimal digits"},
       {"get \"\\ud800\"", "column 6: no character: write \\uXXXX or \\u{X...}"},
       {"get 12ab", "column 5: numbers are whole, in decimal digits"},
+      {"get 010", "column 5: a number of several digits does not begin with 0"},
       {"get(1", "column 6: the end where ',' or ')' should stand"},
   };
   for (const auto& wrong : kWrong) {

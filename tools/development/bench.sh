@@ -16,7 +16,7 @@ and 10 filter bits per key. Prints one table, and a sentence on what the filters
   --num=N          synthetic keys (default 1000000)
   --rounds=N       interleaved rounds; the table shows medians (default 3)
   --db=DIR         where the databases are made (default: a new folder in build/)
-  --keep           leave the databases there
+  --keep           leave the databases there, and the real input
 
 The figures stay in build/bench: round_trip.json and winnow_bench.json.
 TEXT
@@ -43,8 +43,8 @@ collect_real_input() {
 run_round_trip() {
   local databases="$1" results="$2" format
   say "real input: load, close, reopen, read back, ask for absent keys"
-  format="$(collect_real_input "$results/real_input")"
-  build/release/bin/winnow_round_trip --format="$format" --input="$results/real_input" \
+  format="$(collect_real_input "$databases/real_input.txt")"
+  build/release/bin/winnow_round_trip --format="$format" --input="$databases/real_input.txt" \
     --db="$databases/real_input" --set=write_buffer_bytes=8M --set=block_cache_bytes=8M \
     --set=target_file_bytes=8M >"$results/round_trip.json" ||
     fail "the real input did not survive the round trip"
@@ -75,6 +75,9 @@ bench_main() {
       *) usage_error "unknown argument '$argument'" "bench --help" ;;
     esac
   done
+  [[ "$num" =~ ^[1-9][0-9]*$ ]] || usage_error "--num wants a number, not '$num'" "bench --help"
+  [[ "$rounds" =~ ^[1-9][0-9]*$ ]] ||
+    usage_error "--rounds wants a number, not '$rounds'" "bench --help"
   need_packages "${build_packages[@]}"
   configure release
   build_targets release winnow_round_trip winnow_bench

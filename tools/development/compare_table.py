@@ -86,7 +86,7 @@ def main(output, *paths):
     for keys, settings in runs_of(paths).items():
         rows = rows_of(settings)
         first = next(iter(settings.values()))
-        print(f"\nRocksDB, {keys:,} keys; medians, {first['config']['engines'].popitem()[1]}")
+        print(f"\nRocksDB, {keys:,} keys; medians, {next(iter(first['config']['engines'].values()))}")
         titles = ["filter"] + [title for title, *_ in COLUMNS]
         print_table(titles, [cells_of(row) for row in rows], num_left=1)
         tables.append({"num_keys": keys, "rows": rows, "runs": settings})

@@ -34,7 +34,8 @@ run_ctest() {
 seconds_of() { awk -v part="$1" '$1 == part { sum += $2 } END { print sum + 0 }' "$2"; }
 
 test_stages_of_ci() {
-  local failed=0 stage started result table
+  local failed=0 stage started result table shared=(--jobs="$jobs")
+  [ "$install_allowed" = yes ] || shared+=(--no-install)
   WINNOW_STAGE_TIMES="$(mktemp)"
   export WINNOW_STAGE_TIMES
   # Expanded now: nothing of this function is left when the trap runs.
@@ -48,7 +49,7 @@ test_stages_of_ci() {
     : >"$WINNOW_STAGE_TIMES"
     # Word splitting is meant: a stage is a command line.
     # shellcheck disable=SC2086
-    "$root/tools/dev" $stage --jobs="$jobs" || { result=FAILED; failed=1; }
+    "$root/tools/dev" $stage "${shared[@]}" || { result=FAILED; failed=1; }
     printf '== stage "%s" took %d s\n' "$stage" $((SECONDS - started))
     table+="$(printf '\n%-22s %8d %8d %8d  %s' "$stage" "$(seconds_of build "$WINNOW_STAGE_TIMES")" \
       "$(seconds_of tests "$WINNOW_STAGE_TIMES")" $((SECONDS - started)) "$result")"

@@ -16,11 +16,9 @@ const FlagSpec* FindFlag(std::span<const FlagSpec> flags, std::string_view name)
   return found == flags.end() ? nullptr : &*found;
 }
 
-absl::Status UnknownFlag(std::span<const FlagSpec> flags, const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const FlagSpec& flag : flags) names.push_back(flag.name);
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag --", name, DidYouMean(name, names, "--")));
+// A name of one letter has one dash, any other two.
+std::string WithDashes(std::string_view name) {
+  return std::string(name.size() == 1 ? "-" : "--").append(name);
 }
 
 bool IsFlag(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
@@ -43,6 +41,16 @@ FlagWord TakeApart(std::string_view word) {
   return parts;
 }
 
+absl::Status UnknownFlag(std::span<const FlagSpec> flags, const FlagWord& word) {
+  std::vector<std::string_view> names;
+  for (const FlagSpec& flag : flags) names.push_back(flag.name);
+  std::string message = absl::StrCat("unknown flag ", std::string(word.num_dashes, '-'), word.name);
+  if (const std::string_view nearest = NearestName(word.name, names); !nearest.empty()) {
+    absl::StrAppend(&message, "; did you mean ", WithDashes(nearest), "?");
+  }
+  return absl::InvalidArgumentError(message);
+}
+
 // Makes --switch=false of db_bench's --noswitch, and --switch=true of --switch.
 void SpellOutSwitch(std::span<const FlagSpec> flags, FlagWord* word) {
   if (word->value.has_value()) return;
@@ -60,6 +68,14 @@ void SpellOutSwitch(std::span<const FlagSpec> flags, FlagWord* word) {
 }
 
 }  // namespace
+
+std::string FlagAsWritten(const FlagSpec& flag) {
+  std::string text = WithDashes(flag.name);
+  if (!flag.value_name.empty()) {
+    text.append(flag.name.size() == 1 ? " " : "=").append(flag.value_name);
+  }
+  return text;
+}
 
 absl::StatusOr<Arguments> Arguments::Parse(std::span<const FlagSpec> flags,
                                            std::span<const std::string> words, Dialect dialect) {
@@ -90,21 +106,20 @@ absl::StatusOr<size_t> Arguments::TakeFlag(std::span<const FlagSpec> flags,
   const bool is_plain = dialect == Dialect::kPlain;
   FlagWord word = TakeApart(words.front());
   if (!is_plain) SpellOutSwitch(flags, &word);
-  // In the plain dialect a flag of one letter has one dash, any other two.
   const bool has_its_dashes = !is_plain || word.num_dashes == (word.name.size() == 1 ? 1 : 2);
   const FlagSpec* flag = has_its_dashes ? FindFlag(flags, word.name) : nullptr;
-  if (flag == nullptr) return UnknownFlag(flags, word.name);
+  if (flag == nullptr) return UnknownFlag(flags, word);
 
   size_t words_taken = 1;
   if (flag->value_name.empty()) {
     if (is_plain && word.value.has_value()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--", word.name, " is a switch and takes no value"));
+          absl::StrCat(WithDashes(word.name), " is a switch and takes no value"));
     }
   } else if (!word.value.has_value()) {
     if (words.size() == 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--", word.name, " needs a value: --", word.name, "=", std::string(flag->value_name)));
+      return absl::InvalidArgumentError(
+          absl::StrCat(WithDashes(word.name), " needs a value: ", FlagAsWritten(*flag)));
     }
     word.value = words[1];
     words_taken = 2;
@@ -112,7 +127,7 @@ absl::StatusOr<size_t> Arguments::TakeFlag(std::span<const FlagSpec> flags,
 
   std::vector<std::string>& values = values_[word.name];
   if (is_plain && !values.empty() && !flag->repeatable) {
-    return absl::InvalidArgumentError(absl::StrCat("--", word.name, " is given twice"));
+    return absl::InvalidArgumentError(absl::StrCat(WithDashes(word.name), " is given twice"));
   }
   values.push_back(word.value.value_or(""));
   return words_taken;

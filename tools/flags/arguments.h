@@ -26,6 +26,9 @@ struct FlagSpec {
   bool repeatable = false;
 };
 
+// As help shows it: "--limit=N", "--reverse"; with a name of one letter "-e COMMAND".
+std::string FlagAsWritten(const FlagSpec& flag);
+
 // The habits that a program follows.
 enum class Dialect {
   // --name=value, --name value, --switch; with a name of one letter -n value. Other words are

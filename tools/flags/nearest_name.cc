@@ -27,11 +27,10 @@ std::string_view NearestName(std::string_view word, std::span<const std::string_
   return nearest;
 }
 
-std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
-                       std::string_view prefix) {
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates) {
   const std::string_view nearest = NearestName(word, candidates);
   if (nearest.empty()) return "";
-  return std::string("; did you mean ").append(prefix).append(nearest).append("?");
+  return std::string("; did you mean ").append(nearest).append("?");
 }
 
 }  // namespace winnow::cli

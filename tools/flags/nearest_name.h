@@ -12,10 +12,9 @@ namespace winnow::cli {
 // is near.
 std::string_view NearestName(std::string_view word, std::span<const std::string_view> candidates);
 
-// "; did you mean PREFIXname?" for the nearest candidate, to stand behind an error message; empty
-// if none is near.
-std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
-                       std::string_view prefix = "");
+// "; did you mean NAME?" for the nearest candidate, to stand behind an error message; empty if none
+// is near.
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace winnow::cli
 

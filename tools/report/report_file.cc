@@ -82,12 +82,19 @@ absl::Status WriteWholeFile(const std::string& path, std::string_view bytes) {
   if (target.descriptor.has_value()) return WriteAll(*target.descriptor, path, bytes);
   struct stat found;
   const bool exists = stat(path.c_str(), &found) == 0;
+  // A circle of links, too, which would be replaced by a file.
+  if (!exists && errno != ENOENT) return FileError(path, "open");
   if (exists && !S_ISREG(found.st_mode)) return WriteInto(path, bytes);
   const std::string& final_path = target.path;
   const std::string temporary = final_path + ".part";
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return FileError(temporary, "create");
-  absl::Status status = WriteAll(descriptor, temporary, bytes);
+  absl::Status status;
+  // A file that is not for everyone to read stays so.
+  if (exists && fchmod(descriptor, found.st_mode & 0777) != 0) {
+    status = FileError(temporary, "set the permissions of");
+  }
+  if (status.ok()) status = WriteAll(descriptor, temporary, bytes);
   if (status.ok() && fsync(descriptor) != 0) status = FileError(temporary, "sync");
   if (close(descriptor) != 0) status.Update(FileError(temporary, "close"));
   if (status.ok() && std::rename(temporary.c_str(), final_path.c_str()) != 0) {

@@ -9,7 +9,8 @@
 
 namespace winnow::report {
 
-// Replaces the file `path` as a whole: an older one stays until `bytes` are written and synced.
+// Replaces the file `path` as a whole: an older one stays until `bytes` are written and synced, and
+// passes its permissions on.
 // What is no regular file (a device, a pipe) is written into as it is, and so is a descriptor of
 // this process (/dev/stdout, /dev/fd/N), whatever is behind it. Unavailable, with the path and the
 // system's reason.

@@ -64,6 +64,9 @@ int Run(const std::string& format, const std::string& input_path, const std::str
   if (!text.ok()) return RunError(text.status());
   const round_trip::RecordSet input = format == "stanzas" ? round_trip::ParsePackageStanzas(*text)
                                                           : round_trip::ParseTabbedLines(*text);
+  if (input.records.empty()) {
+    return RunError(absl::InvalidArgumentError(input_path + ": no record of format " + format));
+  }
   const auto result = round_trip::RunRoundTrip(options, database, input.records);
   if (!result.ok()) return RunError(result.status());
   std::fputs(round_trip::ReportAsJson(*result, input.num_repeated).c_str(), stdout);
@@ -85,7 +88,7 @@ int Main(int argc, char** argv) {
   if (!options.ok()) return UsageError(std::string(options.status().message()));
   const std::string input = arguments->Text("input").value_or("");
   const std::string database = arguments->Text("db").value_or("");
-  if (input.empty() || database.empty()) return UsageError("--input and --db");
+  if (input.empty() || database.empty()) return UsageError("give --input=FILE and --db=DIR");
   const std::string format = arguments->Text("format").value_or("");
   if (format != "stanzas" && format != "lines") {
     return UsageError("--format=stanzas or --format=lines, not '" + format + "'");

@@ -122,6 +122,7 @@ absl::Status Scan(DB* db, const std::vector<Record>& records) {
   const std::unique_ptr<Iterator> iterator = db->NewIterator(ReadOptions());
   iterator->SeekToFirst();
   for (const Record& record : records) {
+    if (!iterator->Valid() && !iterator->status().ok()) return iterator->status();
     if (!iterator->Valid() || iterator->key() != record.key || iterator->value() != record.value) {
       return absl::DataLossError(absl::StrCat("the scan does not show ", record.key));
     }

@@ -81,7 +81,7 @@ absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, 
                              {"backups", backups.size()},
                              {"problems", Messages(problems)}}));
   } else {
-    for (const std::string& message : Messages(problems)) output.Line(message);
+    for (const std::string& message : Messages(problems)) output.Line(Printable(message));
     output.Line(
         problems.empty()
             ? absl::StrCat("sound: ", report::HumanCount(backups.size(), "backup", "backups"))
@@ -92,6 +92,9 @@ absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, 
 
 absl::StatusOr<ExitCode> RunBackup(const Arguments& arguments, Output& output) {
   const std::string& directory = arguments.positionals().front();
+  if (arguments.Has("list") && arguments.Has("verify")) {
+    return absl::InvalidArgumentError("give --list or --verify, not both");
+  }
   if (arguments.Has("list")) return PrintBackups(directory, arguments.Has("json"), output);
   if (arguments.Has("verify")) return VerifyBackups(directory, arguments.Has("json"), output);
   const Progress clock(0);
@@ -150,7 +153,10 @@ Command BackupCommand() {
 Copies what the newest backup in DIR lacks; what it has is read, and shared by hard links if
 it is as it was copied. Each backup has a number, and checksums of all its files. Exit code 1:
 --list or --verify found damage.)",
-      .json = R"({"id":N,"created_seconds":N,"files":N,"bytes":N,"new_bytes":N})",
+      .json = R"(
+{"id":N,"created_seconds":N,"files":N,"bytes":N,"new_bytes":N}; --list: one line per backup,
+without new_bytes, or {"id":N,"error":TEXT}; --verify:
+{"sound":B,"backups":N,"problems":[TEXT,...]})",
       .examples = R"(
   winnow backup /mnt/backups --db=/tmp/fruit
   winnow backup /mnt/backups --list

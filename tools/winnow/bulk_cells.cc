@@ -18,20 +18,18 @@ bool IsSamePlace(const BulkCell& left, const BulkCell& right) {
          left.qualifier == right.qualifier && left.family == right.family;
 }
 
-// What a command that was killed has left.
-void RemoveLeftovers(const std::string& directory) {
-  std::error_code ignored;
-  std::filesystem::remove_all(directory, ignored);
+std::string BulkDirectory(const std::string& path) {
+  return absl::StrCat(path, "/table-import.tmp");
 }
 
 }  // namespace
 
 BulkCells::BulkCells(TableDatabase& tables, Table* table, const std::string& path)
-    : tables_(tables), table_(table), directory_(absl::StrCat(path, "/table-import.tmp")) {
-  RemoveLeftovers(directory_);
+    : tables_(tables), table_(table), path_(path) {
+  RemoveBulkDirectory(path_);
 }
 
-BulkCells::~BulkCells() { RemoveLeftovers(directory_); }
+BulkCells::~BulkCells() { RemoveBulkDirectory(path_); }
 
 absl::Status BulkCells::Add(BulkCell cell) {
   bytes_ += sizeof(BulkCell) + cell.row.size() + cell.family.size() + cell.qualifier.size() +
@@ -55,7 +53,7 @@ absl::Status BulkCells::Finish() {
   if (cells_.empty()) return absl::OkStatus();
   Sort();
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<TableWriter> writer,
-                          tables_.NewTableWriter(table_, directory_));
+                          tables_.NewTableWriter(table_, BulkDirectory(path_)));
   for (size_t i = 0; i < cells_.size(); i++) {
     const BulkCell& cell = cells_[i];
     if (i + 1 < cells_.size() && IsSamePlace(cell, cells_[i + 1])) continue;
@@ -67,6 +65,11 @@ absl::Status BulkCells::Finish() {
   cells_.clear();
   bytes_ = 0;
   return absl::OkStatus();
+}
+
+void RemoveBulkDirectory(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(BulkDirectory(path), ignored);
 }
 
 }  // namespace winnow::cli

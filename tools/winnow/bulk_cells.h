@@ -46,11 +46,14 @@ class BulkCells {
 
   TableDatabase& tables_;
   Table* const table_;
-  const std::string directory_;
+  const std::string path_;
   std::vector<BulkCell> cells_;
   size_t bytes_ = 0;
   uint64_t num_ingested_ = 0;
 };
+
+// What a command that was killed has left of this in the directory of a database.
+void RemoveBulkDirectory(const std::string& path);
 
 }  // namespace winnow::cli
 

@@ -15,7 +15,7 @@ namespace winnow::cli {
 
 enum class ExitCode : int {
   kOk = 0,
-  kNo = 1,     // the key is absent, or damage was found
+  kNo = 1,     // the key is absent, damage was found, or the user said no
   kUsage = 2,  // the command line is wrong
   kError = 3,  // anything else
 };

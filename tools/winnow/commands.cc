@@ -42,12 +42,7 @@ bool IsVerb(std::string_view name) { return name.find(' ') != std::string_view::
 std::string FlagLines(const std::vector<FlagSpec>& flags) {
   std::string lines;
   for (const FlagSpec& flag : flags) {
-    // A flag of one letter has one dash, and its value behind it.
-    const bool is_letter = flag.name.size() == 1;
-    std::string left = absl::StrCat(is_letter ? "-" : "--", ToAbsl(flag.name));
-    if (!flag.value_name.empty()) {
-      absl::StrAppend(&left, is_letter ? " " : "=", ToAbsl(flag.value_name));
-    }
+    std::string left = FlagAsWritten(flag);
     for (const absl::string_view help : absl::StrSplit(ToAbsl(flag.help), '\n')) {
       absl::StrAppendFormat(&lines, "  %-20s %s\n", left, help);
       left.clear();
@@ -63,7 +58,8 @@ constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
     "  0  done\n"
     "  1  the key is absent (get, mget, explain, filter query, redis query; of table: get,\n"
-    "     get_counter, explain, exists), or damage was found (verify, backup --list, --verify)\n"
+    "     get_counter, explain, exists), damage was found (verify, backup --list, --verify), or\n"
+    "     the user said no (destroy)\n"
     "  2  the command line is wrong: unknown command or flag, bad value, KEY over the limit\n"
     "  3  anything else: no such database, locked by another process, damaged, disk full,\n"
     "     a bad line of an input file\n";
@@ -121,8 +117,8 @@ std::string ProgramHelp() {
       &help,
       "\n"
       "`winnow COMMAND --help` explains each. Flags may stand before or after arguments;\n"
-      "-- ends them. Only load, ingest, import, put and families create make a missing\n"
-      "database.\n"
+      "-- ends them. Only load, ingest, import, put, merge, families create, table create and\n"
+      "create in the shell make a missing database.\n"
       "Commands that read take no lock and may run beside the program that writes.\n"
       "\n",
       kExitCodes);
@@ -139,6 +135,7 @@ std::string CommandHelp(const Command& command) {
   if (!command.details.empty()) absl::StrAppend(&help, Block(command.details), "\n\n");
   absl::StrAppend(&help, "Flags:\n", FlagLines(FlagsOf(command)),
                   "\nWith --json: ", Block(command.json), "\n");
+  // There a K stands for a key's bytes.
   if (command.json.find(":K") != std::string_view::npos) {
     help +=
         "Keys and values that are not UTF-8, and all of them with --hex, are in key_hex and "

@@ -38,6 +38,7 @@ struct ComparedTable {
   uint64_t number = 0;
   int level = 0;
   uint64_t entries = 0;
+  std::string smallest_key;
   std::unique_ptr<SstableReader> reader;
 };
 
@@ -79,9 +80,24 @@ absl::StatusOr<std::vector<ComparedFilter>> CandidatesOf(const Arguments& argume
   for (const std::string& text : std::vector<std::string>(absl::StrSplit(*filters, ','))) {
     ComparedFilter& candidate = candidates.emplace_back();
     WINNOW_ASSIGN_OR_RETURN(candidate.spec, filter::ParseFilterSpec(text));
+    if (candidate.spec.range_bits != 0) {
+      return absl::InvalidArgumentError(
+          "--filters: keys are looked up here, and no ranges: leave out what is behind '+'");
+    }
     candidate.name = filter::ToString(candidate.spec);
   }
   return candidates;
+}
+
+// Keys of a table that others of it are behind: its smallest one, and all of its anchors but the
+// last, which may itself be behind them all.
+std::vector<std::string> KeysInside(const ComparedTable& table) {
+  std::vector<std::string> keys = {table.smallest_key};
+  for (SstableAnchor& anchor : table.reader->Anchors(kAnchorsOfTable)) {
+    keys.push_back(std::move(anchor.user_key));
+  }
+  if (keys.size() > 1) keys.pop_back();
+  return keys;
 }
 
 // Keys next to those that are there, so that no file is left out by its range.
@@ -91,13 +107,13 @@ void AddAbsentKeys(const std::vector<ComparedTable>& tables, uint64_t count,
   for (const ComparedTable& table : tables) all_entries += table.entries;
   std::mt19937_64 random(1);
   for (const ComparedTable& table : tables) {
-    const std::vector<SstableAnchor> anchors = table.reader->Anchors(kAnchorsOfTable);
-    if (anchors.empty() || all_entries == 0) continue;
+    if (table.entries == 0) continue;
+    const std::vector<std::string> keys = KeysInside(table);
     const auto share = static_cast<double>(table.entries) / static_cast<double>(all_entries);
     const auto wanted = static_cast<uint64_t>(share * static_cast<double>(count) + 0.5);
     for (uint64_t i = 0; i < wanted; i++) {
       ComparedLookup& lookup = workload->lookups.emplace_back();
-      lookup.key = absl::StrCat(anchors[random() % anchors.size()].user_key,
+      lookup.key = absl::StrCat(keys[random() % keys.size()],
                                 absl::StrFormat("\x01%08x", random() & 0xffffffff));
       lookup.hash = workload->filter_key.LookupHash(lookup.key, workload->hash_seed);
     }
@@ -222,9 +238,10 @@ absl::StatusOr<ComparisonInput> ComparisonInputOf(const Arguments& arguments) {
       input.workload.filter_key,
       filter::FilterKeyExtractor::Parse(arguments.Text("filter-key").value_or(present_key)));
   WINNOW_ASSIGN_OR_RETURN(input.tables, TablesOf(*opened.db, opened.family, input.directory));
-  for (const ComparedTable& table : input.tables) {
-    WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, table.reader->ReadProperties());
+  for (ComparedTable& table : input.tables) {
+    WINNOW_ASSIGN_OR_RETURN(SstableProperties properties, table.reader->ReadProperties());
     if (!properties.is_external) input.workload.hash_seed = properties.hash_seed;
+    table.smallest_key = std::move(properties.smallest_user_key);
   }
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> count, CountOf(arguments, "lookups"));
   const uint64_t most = std::min(count.value_or(kDefaultLookups), kMostLookups);
@@ -239,6 +256,9 @@ absl::StatusOr<ComparisonInput> ComparisonInputOf(const Arguments& arguments) {
 }
 
 absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments, Output& output) {
+  if (arguments.Text("report") == "") {
+    return absl::InvalidArgumentError("say where the page goes: --report=FILE");
+  }
   WINNOW_ASSIGN_OR_RETURN(std::vector<ComparedFilter> candidates, CandidatesOf(arguments));
   WINNOW_ASSIGN_OR_RETURN(ComparisonInput input, ComparisonInputOf(arguments));
   std::map<int, uint64_t> entries_in_level;

@@ -183,13 +183,13 @@ absl::Status CheckSettingsOfTable(const Arguments& arguments, const std::string&
   return absl::OkStatus();
 }
 
-// The family of --family. One that exists gets the filter asked for; the default family had it set
-// at open.
-absl::StatusOr<ColumnFamily*> FamilyOfFlag(const Arguments& arguments, DB& db,
+// The family of --family. If the command writes, it gets the filter asked for; the default family
+// had it set at open.
+absl::StatusOr<ColumnFamily*> FamilyOfFlag(const Arguments& arguments, Access access, DB& db,
                                            const std::string& path) {
   const std::string name = arguments.Text("family").value_or("default");
   absl::StatusOr<ColumnFamily*> family = FindFamily(db, path, name);
-  if (!family.ok() || name == "default") return family;
+  if (!family.ok() || name == "default" || access == Access::kRead) return family;
   if (arguments.Has("filter") || arguments.Has("filter-key")) {
     WINNOW_RETURN_IF_ERROR(db.SetFilter(*family, arguments.Text("filter").value_or(""),
                                         arguments.Text("filter-key").value_or("")));
@@ -265,7 +265,7 @@ absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access a
   WINNOW_ASSIGN_OR_RETURN(opened.db, OpenDirectory(options, path));
   // Whoever cannot read what tables there are cannot open them either, and may look after the rest.
   if (access != Access::kRead) ReserveTables(*opened.db).status().IgnoreError();
-  WINNOW_ASSIGN_OR_RETURN(opened.family, FamilyOfFlag(arguments, *opened.db, path));
+  WINNOW_ASSIGN_OR_RETURN(opened.family, FamilyOfFlag(arguments, access, *opened.db, path));
   // What recovery could not replay must not look like keys that never were.
   const auto notes = opened.db->GetProperty(opened.family, "winnow.recovery");
   for (const absl::string_view note : absl::StrSplit(notes.value_or(""), '\n', absl::SkipEmpty())) {

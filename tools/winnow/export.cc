@@ -58,9 +58,16 @@ std::string NameInPeer(const ColumnFamily& family, bool alone) {
   return alone ? "default" : std::string(family.name());
 }
 
+// What has been written to the new database.
+struct WrittenAmount {
+  uint64_t pairs = 0;
+  uint64_t bytes = 0;
+};
+
+// `before` is that of the families before.
 absl::StatusOr<PairDigest> WriteFamily(DB& db, ColumnFamily* family, const std::string& name,
                                        PeerWriter& writer, Progress& progress,
-                                       uint64_t pairs_before) {
+                                       const WrittenAmount& before) {
   if (name != "default") WINNOW_RETURN_IF_ERROR(writer.CreateFamily(name));
   PairDigest digest;
   const std::unique_ptr<Iterator> entry = NewScan(db, family);
@@ -68,7 +75,7 @@ absl::StatusOr<PairDigest> WriteFamily(DB& db, ColumnFamily* family, const std::
     WINNOW_RETURN_IF_ERROR(writer.Put(name, entry->key(), entry->value()));
     digest.Add(entry->key(), entry->value());
     if (digest.num_pairs() % kPairsBetweenUpdates == 0) {
-      progress.Update(pairs_before + digest.num_pairs(), digest.bytes());
+      progress.Update(before.pairs + digest.num_pairs(), before.bytes + digest.bytes());
     }
   }
   WINNOW_RETURN_IF_ERROR(entry->status());
@@ -110,12 +117,13 @@ absl::StatusOr<WrittenFamilies> WriteFamilies(DB& db, const std::vector<ColumnFa
                                               Progress& progress) {
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<PeerWriter> writer, peer.create(target));
   WrittenFamilies written;
-  uint64_t pairs = 0;
+  WrittenAmount amount;
   for (ColumnFamily* family : families) {
     const std::string name = NameInPeer(*family, families.size() == 1);
     WINNOW_ASSIGN_OR_RETURN(const PairDigest digest,
-                            WriteFamily(db, family, name, *writer, progress, pairs));
-    pairs += digest.num_pairs();
+                            WriteFamily(db, family, name, *writer, progress, amount));
+    amount.pairs += digest.num_pairs();
+    amount.bytes += digest.bytes();
     written.emplace_back(name, digest);
   }
   WINNOW_RETURN_IF_ERROR(writer->Finish());

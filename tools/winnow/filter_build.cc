@@ -203,7 +203,7 @@ absl::StatusOr<ExitCode> RunBuild(const Arguments& arguments, Output& output) {
   }
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FilterMaker> maker, MakeFromArguments(arguments));
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> inputs, OpenInputs(arguments.positionals()));
-  Progress progress(TotalBytes(inputs));
+  Progress progress(TotalBytes(inputs), {.things = "keys"});
   const TextForm form = arguments.Has("hex") ? TextForm::kHex : TextForm::kRaw;
   absl::StatusOr<uint64_t> num_keys = AddLines(inputs, form, &progress, maker.get());
   progress.Clear();
@@ -252,7 +252,7 @@ and cuckoo). A bloom filter with the word murmur128_mitz_64 or murmur128_mitz_32
 exported to Java (winnow filter convert), and merged if its capacity was given.
 The total is reported on standard error.)",
       .json = R"(
-{"file":F,"kind":K,"keys":N,"file_bytes":N,"file_bits_per_key":R,"expected_fpr":R,
+{"file":F,"kind":NAME,"keys":N,"file_bytes":N,"file_bits_per_key":R,"expected_fpr":R,
 "fell_back":B,"seconds":S})",
       .examples = R"(
   winnow filter build --filter=binary_fuse:1% --out=words.filter /usr/share/dict/words

@@ -111,15 +111,18 @@ void FilterComparison::CountNeedlessReads(double weight, MayContain may_contain,
 
 // By its own filter key and seed, whatever those of the comparison are. With hashes alone it can
 // only be asked if they are the same.
-void FilterComparison::AskPresentOne(const SstableReader& table, double weight,
-                                     ComparedFilter* candidate) {
+void FilterComparison::AskPresentOne(const SstableReader& table, const TableKeys& keys,
+                                     double weight, ComparedFilter* candidate) const {
   const SstableFigures& figures = table.figures();
-  candidate->num_keys += figures.num_filter_keys;
+  // Without a filter everything is let through, of as many keys.
+  const uint64_t num_keys =
+      figures.filter_bytes == 0 ? keys.filter_hashes.size() : figures.num_filter_keys;
+  candidate->num_keys += num_keys;
   candidate->num_bytes += figures.filter_bytes;
-  candidate->expected_fpr += figures.expected_fpr * static_cast<double>(figures.num_filter_keys);
+  candidate->expected_fpr += figures.expected_fpr * static_cast<double>(num_keys);
   AskRandom(
-      random_hashes_, figures.num_filter_keys,
-      [&](uint64_t hash) { return table.filter().MayContain(hash); }, candidate);
+      random_hashes_, num_keys, [&](uint64_t hash) { return table.filter().MayContain(hash); },
+      candidate);
   const bool same_hash = table.hash_seed() == workload_.hash_seed &&
                          table.filter_key().lookup_part() == workload_.filter_key.lookup_part();
   CountNeedlessReads(
@@ -144,7 +147,6 @@ absl::Status FilterComparison::BuildAndAsk(const TableKeys& keys, int level, dou
   for (const uint64_t hash : keys.filter_hashes) builder->Add(hash);
   const filter::BuiltFilter built = builder->Finish();
   candidate->build_seconds += SecondsSince(begin);
-  // Without a filter everything is let through, of as many keys.
   const uint64_t num_keys = built.block.empty() ? keys.filter_hashes.size() : built.num_keys;
   candidate->num_keys += num_keys;
   candidate->num_bytes += built.block.size();
@@ -176,7 +178,7 @@ absl::Status FilterComparison::AddTable(const SstableReader& table, int level,
                                   static_cast<double>(entries_in_level);
   for (ComparedFilter& candidate : candidates_) {
     if (candidate.is_present_one) {
-      AskPresentOne(table, weight, &candidate);
+      AskPresentOne(table, keys, weight, &candidate);
     } else {
       WINNOW_RETURN_IF_ERROR(BuildAndAsk(keys, level, weight, &candidate));
     }

@@ -76,7 +76,8 @@ class FilterComparison {
   using MayContain = absl::FunctionRef<bool(const ComparedLookup& lookup)>;
 
   absl::Status ReadKeys(const SstableReader& table, TableKeys* keys) const;
-  void AskPresentOne(const SstableReader& table, double weight, ComparedFilter* candidate);
+  void AskPresentOne(const SstableReader& table, const TableKeys& keys, double weight,
+                     ComparedFilter* candidate) const;
   absl::Status BuildAndAsk(const TableKeys& keys, int level, double weight,
                            ComparedFilter* candidate);
   void CountNeedlessReads(double weight, MayContain may_contain, ComparedFilter* candidate) const;

@@ -107,11 +107,16 @@ double RangeFilterBytes(const Plan& plan) {
   return (RangeFilterBits(plan) + 0.2) * static_cast<double>(plan.num_keys) / 8;
 }
 
+// True if no range filter can keep to the plan.
+bool IsTooExactForRanges(const Plan& plan) {
+  return RangeFilterBits(plan) > filter::kMaxRangeFilterBits;
+}
+
 // What a range filter beside any of them would take.
 std::string RangeFilterText(const Plan& plan) {
   const std::string length = report::HumanCount(*plan.range_length);
   const double bits = RangeFilterBits(plan);
-  if (bits > filter::kMaxRangeFilterBits) {
+  if (IsTooExactForRanges(plan)) {
     return absl::StrFormat(
         "No range filter is so exact for ranges of %s numbers: it would take %.1f "
         "bits a key, and has %g at most.",
@@ -121,6 +126,15 @@ std::string RangeFilterText(const Plan& plan) {
       "A range filter beside it, for scans of up to %s numbers without keys, at "
       "this rate:\n+range:%g, %s besides.",
       length, bits, report::HumanBytes(RangeFilterBytes(plan)));
+}
+
+Json RangeFilterJson(const Plan& plan) {
+  if (IsTooExactForRanges(plan)) return Json{{"kind", "range"}, {"refused", RangeFilterText(plan)}};
+  return Json{{"kind", "range"},
+              {"keys", plan.num_keys},
+              {"range", *plan.range_length},
+              {"bits_per_key", RangeFilterBits(plan)},
+              {"bytes", RangeFilterBytes(plan)}};
 }
 
 // The whole filter's bytes: as measured, or scaled up from what was measured.
@@ -168,13 +182,7 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
     }
   }
   if (json) {
-    if (plan.range_length.has_value()) {
-      output.Write(ToLine(Json{{"kind", "range"},
-                               {"keys", plan.num_keys},
-                               {"range", *plan.range_length},
-                               {"bits_per_key", RangeFilterBits(plan)},
-                               {"bytes", RangeFilterBytes(plan)}}));
-    }
+    if (plan.range_length.has_value()) output.Write(ToLine(RangeFilterJson(plan)));
     return ExitCode::kOk;
   }
   output.Write(refused);
@@ -252,7 +260,7 @@ a Bloom filter, or the bits of a fingerprint.)",
 one line per kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,
 expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,
 batch_query_ns, measured_keys, measured_bytes; or kind, refused. With --range one more: kind
-"range", keys, range, bits_per_key, bytes)",
+"range", keys, range, bits_per_key, bytes; or kind, refused)",
       .examples = R"(
   winnow filter plan --keys=1e9 --fpr=0.1%
   winnow filter plan --keys=50e6 --bytes=64M

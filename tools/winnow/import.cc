@@ -10,6 +10,7 @@
 #include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
+#include "tools/winnow/import_marker.h"
 #include "tools/winnow/pair_digest.h"
 #include "tools/winnow/peer.h"
 #include "tools/winnow/progress.h"
@@ -185,7 +186,7 @@ absl::StatusOr<ExitCode> RunImport(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const Peer peer, FindPeer(*engine));
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
   const std::string& given = arguments.positionals()[0];
-  const UnfinishedMarker marker(path, "IMPORT", "import",
+  const UnfinishedMarker marker(path, kImportMarkerName, "import",
                                 absl::StrCat(*engine, ":", CanonicalPath(given)));
 
   if (const absl::Status is_there = CheckPeerDatabase(peer, given); !is_there.ok()) {
@@ -205,6 +206,10 @@ absl::StatusOr<ExitCode> RunImport(const Arguments& arguments, Output& output) {
   for (const std::string& family : (*source)->families()) {
     status = importer.CopyFamily(family);
     if (!status.ok()) {
+      // The source is at fault, not the command line: a key over the limit.
+      if (absl::IsInvalidArgument(status)) {
+        status = absl::FailedPreconditionError(status.message());
+      }
       status = WithContext(status, absl::StrCat("column family '", family, "' of ", given,
                                                 "; the entries before this are kept, and the same "
                                                 "command goes on behind them"));

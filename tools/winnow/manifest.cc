@@ -25,7 +25,10 @@ Json FileAsJson(const FamilyEdit::AddedFile& added, bool hex) {
                {"deletions", file.num_deletions}};
   if (file.num_range_deletions > 0) json["range_deletions"] = file.num_range_deletions;
   if (IsInternalKey(file.smallest)) AddBytes(&json, "smallest_key", UserKey(file.smallest), hex);
-  if (IsInternalKey(file.largest)) AddBytes(&json, "largest_key", UserKey(file.largest), hex);
+  if (IsInternalKey(file.largest)) {
+    AddBytes(&json, "largest_key", UserKey(file.largest), hex);
+    if (IsExclusiveEnd(file.largest)) json["ends_before_largest_key"] = true;
+  }
   json["smallest_sequence"] = file.smallest_sequence;
   json["largest_sequence"] = file.largest_sequence;
   if (file.write_times.num_entries > 0) {
@@ -34,6 +37,11 @@ Json FileAsJson(const FamilyEdit::AddedFile& added, bool hex) {
     json["newest_write_time"] = TimeText(file.write_times.newest);
   }
   if (file.global_sequence != 0) json["global_sequence"] = file.global_sequence;
+  if (file.filter_file.number != 0) {
+    json["filter_file"] = {{"number", file.filter_file.number},
+                           {"file_id", absl::StrFormat("%016x", file.filter_file.file_id)},
+                           {"file_bytes", file.filter_file.file_bytes}};
+  }
   return json;
 }
 
@@ -68,6 +76,10 @@ Json EditAsJson(const VersionEdit& edit, uint64_t offset, bool hex) {
   if (edit.last_sequence) json["last_sequence"] = *edit.last_sequence;
   if (edit.largest_family_id) json["largest_family_id"] = *edit.largest_family_id;
   if (edit.oldest_log) json["oldest_log"] = *edit.oldest_log;
+  if (edit.newest_log) json["newest_log"] = *edit.newest_log;
+  for (const auto& [name, text] : edit.options) {
+    AddBytes(&json["options"], name, text, /*hex=*/false);
+  }
   for (const FamilyEdit& family : edit.families) {
     json["families"].push_back(FamilyAsJson(family, hex));
   }
@@ -76,13 +88,17 @@ Json EditAsJson(const VersionEdit& edit, uint64_t offset, bool hex) {
 
 absl::Status PrintEdit(std::string_view payload, uint64_t offset, const Arguments& arguments,
                        Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const VersionEdit edit, VersionEdit::Decode(payload));
+  const absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(payload);
+  if (absl::IsInvalidArgument(edit.status())) {  // the file is at fault, not the command line
+    return absl::DataLossError(edit.status().message());
+  }
+  if (!edit.ok()) return edit.status();
   if (arguments.Has("json")) {
-    output.Write(ToLine(EditAsJson(edit, offset, arguments.Has("hex"))));
+    output.Write(ToLine(EditAsJson(*edit, offset, arguments.Has("hex"))));
     return absl::OkStatus();
   }
   output.Line(absl::StrCat("edit at offset ", offset));
-  const std::string text = edit.DebugString();
+  const std::string text = edit->DebugString();
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     output.Line(absl::StrCat("  ", line));
   }

@@ -183,7 +183,8 @@ database brings options of its own, unless it asks for these (DB::LoadOptions).)
       .json = R"(
 {"options":[{"name":NAME,"of":"database" or "column family","changes":WHEN,"default":TEXT},...]}
 With DIR: {"database":{NAME:TEXT,...},
-           "families":[{"name":NAME,"comparator":NAME,"options":{NAME:TEXT,...}},...]})",
+           "families":[{"name":NAME,"comparator":NAME,"options":{NAME:TEXT,...}},...]}
+Where they are changed: {"ok":true})",
       .examples = R"(
   winnow options
   winnow options /tmp/fruit

@@ -13,10 +13,13 @@ namespace {
 constexpr std::chrono::milliseconds kRedrawInterval(200);
 }  // namespace
 
-Progress::Progress(uint64_t total_bytes)
-    : is_shown_(isatty(STDERR_FILENO) == 1), total_bytes_(total_bytes) {}
+Progress::Progress(uint64_t total_bytes, const ProgressOptions& options)
+    : is_shown_(isatty(STDERR_FILENO) == 1 &&
+                !(options.prints_lines && isatty(STDOUT_FILENO) == 1)),
+      total_bytes_(total_bytes),
+      things_(options.things) {}
 
-void Progress::Update(uint64_t entries, uint64_t input_bytes) {
+void Progress::Update(uint64_t count, uint64_t input_bytes) {
   if (!is_shown_) return;
   const Clock::time_point now = Clock::now();
   if (now - last_drawn_ < kRedrawInterval) return;
@@ -24,10 +27,9 @@ void Progress::Update(uint64_t entries, uint64_t input_bytes) {
   is_drawn_ = true;
 
   const double elapsed = seconds();
-  std::string line =
-      absl::StrFormat("\r\x1b[K%s entries, %s, %s entries/s", report::HumanCount(entries),
-                      report::HumanBytes(static_cast<double>(input_bytes)),
-                      report::HumanCount(PerSecond(entries, elapsed)));
+  std::string line = absl::StrFormat("\r\x1b[K%s %s, %s, %s %s/s", report::HumanCount(count),
+                                     things_, report::HumanBytes(static_cast<double>(input_bytes)),
+                                     report::HumanCount(PerSecond(count, elapsed)), things_);
   if (total_bytes_ > 0 && input_bytes > 0) {
     const double done = static_cast<double>(input_bytes) / static_cast<double>(total_bytes_);
     if (done <= 1) {

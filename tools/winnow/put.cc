@@ -39,16 +39,24 @@ absl::StatusOr<std::string> OperandFor(const std::string& merge_operator,
   return bytes;
 }
 
+absl::Status NoMergeOperator() {
+  return absl::FailedPreconditionError(
+      "the column family has no merge operator: name one with --set=merge_operator=uint64_add "
+      "(or int64_add, max, min, append:TEXT), which it keeps from then on");
+}
+
 absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string key, BytesOfPositional(arguments, 0));
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const Options options,
+                          DatabaseOptions(arguments, Access::kWriteOrCreate));
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
+  // Before a database is made that would be left empty.
+  if (!exists && options.merge_operator == nullptr) return NoMergeOperator();
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
   WINNOW_ASSIGN_OR_RETURN(const std::string merge_operator,
                           opened.db->GetProperty(opened.family, "winnow.merge-operator"));
-  if (merge_operator.empty()) {
-    return absl::FailedPreconditionError(
-        "the column family has no merge operator: name one with --set=merge_operator=uint64_add "
-        "(or int64_add, max, min, append:TEXT), which it keeps from then on");
-  }
+  if (merge_operator.empty()) return NoMergeOperator();
   WINNOW_ASSIGN_OR_RETURN(const std::string operand, OperandFor(merge_operator, arguments));
   WINNOW_RETURN_IF_ERROR(opened.db->Merge(WriteOptions(), opened.family, key, operand));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());

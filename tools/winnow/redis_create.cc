@@ -16,10 +16,13 @@ absl::StatusOr<ExitCode> RunRedisCreate(const Arguments& arguments, Output& outp
   absl::Status created;
   Json json = {{"name", arguments.positionals()[0]}};
   if (opened.module != nullptr) {
-    if (arguments.Has("ttl") || arguments.Has("incomplete") || arguments.Has("bits") ||
+    if (arguments.Has("ttl") || arguments.Has("ttl-jitter") || arguments.Has("incomplete") ||
         arguments.Has("max-bytes")) {
       return absl::InvalidArgumentError(
-          "--ttl, --incomplete, --bits and --max-bytes are not for redisbloom");
+          "--ttl, --ttl-jitter, --incomplete and --max-bytes are not for redisbloom");
+    }
+    if (opened.is_cuckoo && arguments.Has("fpr")) {
+      return absl::InvalidArgumentError("--fpr is not for redisbloom_cuckoo");
     }
     WINNOW_ASSIGN_OR_RETURN(const RedisSize size, RedisSizeOf(arguments));
     created = opened.is_cuckoo
@@ -37,6 +40,9 @@ absl::StatusOr<ExitCode> RunRedisCreate(const Arguments& arguments, Output& outp
     }
     WINNOW_ASSIGN_OR_RETURN(options.ttl, SecondsOf(arguments, "ttl"));
     WINNOW_ASSIGN_OR_RETURN(options.ttl_jitter, SecondsOf(arguments, "ttl-jitter"));
+    if (options.ttl_jitter.count() > 0 && options.ttl.count() == 0) {
+      return absl::InvalidArgumentError("--ttl-jitter is a part of --ttl, which is missing");
+    }
     options.is_complete = !arguments.Has("incomplete");
     WINNOW_ASSIGN_OR_RETURN(options.max_bytes, RedisMaxBytesOf(arguments));
     created = opened.bitmap->Create(shape, options);
@@ -101,7 +107,7 @@ Redisson finds one of --layout=redisson as if it had called tryInit; go-zero one
 --layout=gozero --bits=N, where it was given the same N. A filter made for data that exists
 already lacks it: with --incomplete it answers "maybe" to everything until the first
 `winnow redis rebuild`. All keys of the filter expire at one moment.)",
-      .json = R"({"name":NAME,"bits":N,"probes":N})",
+      .json = R"({"name":NAME,"bits":N,"probes":N}; of redisbloom the name alone)",
       .examples = R"(
   winnow redis create users --url=redis://127.0.0.1 --keys=1e6 --fpr=1%
   winnow redis create seen --url=redis://127.0.0.1 --layout=gozero --bits=20000000

@@ -50,7 +50,10 @@ absl::Status LoadBitmap(const filter::RedisBitmap& bitmap, filter::redis::Bitmap
     rebuild = filter->StartRebuild(bitmap.shape(), options);
   }
   if (!rebuild.ok()) return rebuild.status();
-  WINNOW_RETURN_IF_ERROR((*rebuild)->AddAll(bitmap));
+  if (const absl::Status added = (*rebuild)->AddAll(bitmap); !added.ok()) {
+    (*rebuild)->Abandon().IgnoreError();  // else nobody could try again before its lease ends
+    return added;
+  }
   return (*rebuild)->Finish();
 }
 

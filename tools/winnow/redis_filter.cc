@@ -14,6 +14,7 @@ namespace winnow::cli {
 namespace {
 
 constexpr size_t kBatchKeys = 1000;
+constexpr size_t kBatchBytes = size_t{1} << 20;
 
 absl::StatusOr<filter::RedisBitmapRule> RuleOf(const std::string& layout) {
   for (const auto rule : {filter::RedisBitmapRule::kGoZero, filter::RedisBitmapRule::kJedis,
@@ -76,6 +77,9 @@ absl::StatusOr<RedisFilter> Open(const Arguments& arguments, const RedisShapeOfR
   const std::string& name = arguments.positionals()[0];
   opened.is_cuckoo = layout == "redisbloom_cuckoo";
   if (opened.is_cuckoo || layout == "redisbloom") {
+    if (of_bare) {
+      return absl::InvalidArgumentError(absl::StrCat("--bits and --adopt are not for ", layout));
+    }
     using Kind = filter::redis::ModuleFilter::Kind;
     opened.module = std::make_unique<filter::redis::ModuleFilter>(
         opened.client.get(), name, opened.is_cuckoo ? Kind::kCuckoo : Kind::kBloom);
@@ -130,6 +134,9 @@ absl::StatusOr<filter::RedisBitmapShape> RedisShapeOf(const Arguments& arguments
     if (rule != filter::RedisBitmapRule::kGoZero) {
       return absl::InvalidArgumentError("--bits is for --layout=gozero, which has 14 probes");
     }
+    if (arguments.Has("keys") || arguments.Has("fpr")) {
+      return absl::InvalidArgumentError("give --bits, or --keys and --fpr, not both");
+    }
     WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> bits, CountOf(arguments, "bits"));
     return filter::GoZeroShape(*bits);
   }
@@ -150,21 +157,24 @@ absl::StatusOr<uint64_t> RedisMaxBytesOf(const Arguments& arguments) {
   return bytes.value_or(uint64_t{512} << 20);
 }
 
-absl::StatusOr<uint64_t> ForEachKeyBatch(
-    const Arguments& arguments, const std::function<absl::Status(const KeyBatch&)>& visit) {
+absl::StatusOr<uint64_t> ForEachKeyBatch(const Arguments& arguments,
+                                         const std::function<absl::Status(const KeyBatch&)>& visit,
+                                         bool prints_lines) {
   const std::vector<std::string> paths(arguments.positionals().begin() + 1,
                                        arguments.positionals().end());
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> inputs, OpenInputs(paths));
   const TextForm form = arguments.Has("hex") ? TextForm::kHex : TextForm::kRaw;
-  Progress progress(TotalBytes(inputs));
+  Progress progress(TotalBytes(inputs), {.things = "keys", .prints_lines = prints_lines});
   uint64_t num_keys = 0;
   uint64_t finished_bytes = 0;
   std::vector<std::string> keys;
+  size_t batch_bytes = 0;
   const auto flush = [&]() -> absl::Status {
     if (keys.empty()) return absl::OkStatus();
     WINNOW_RETURN_IF_ERROR(visit(KeyBatch(keys.begin(), keys.end())));
     num_keys += keys.size();
     keys.clear();
+    batch_bytes = 0;
     return absl::OkStatus();
   };
   for (const InputFile& input : inputs) {
@@ -172,8 +182,9 @@ absl::StatusOr<uint64_t> ForEachKeyBatch(
     WINNOW_RETURN_IF_ERROR(lines.ForEach([&](std::string_view line) -> absl::Status {
       absl::StatusOr<std::string> key = FromInputText(line.substr(0, line.find('\t')), form);
       if (!key.ok()) return lines.InContext(key.status());
+      batch_bytes += key->size();
       keys.push_back(*std::move(key));
-      if (keys.size() < kBatchKeys) return absl::OkStatus();
+      if (keys.size() < kBatchKeys && batch_bytes < kBatchBytes) return absl::OkStatus();
       progress.Update(num_keys, finished_bytes + lines.bytes_read());
       return flush();
     }));

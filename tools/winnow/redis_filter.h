@@ -57,10 +57,12 @@ absl::StatusOr<std::chrono::milliseconds> SecondsOf(const Arguments& arguments,
                                                     std::string_view flag);
 
 // Reads the inputs behind the filter's name: of each line the part before the first tab is a key.
-// `visit` gets up to 1000 lines' keys at a time. Progress is shown. Gives their number.
+// `visit` gets up to 1000 lines' keys at a time, fewer if they are long. Progress is shown, but
+// beside lines that `visit` prints to a terminal. Gives their number.
 using KeyBatch = std::vector<std::string_view>;
 absl::StatusOr<uint64_t> ForEachKeyBatch(const Arguments& arguments,
-                                         const std::function<absl::Status(const KeyBatch&)>& visit);
+                                         const std::function<absl::Status(const KeyBatch&)>& visit,
+                                         bool prints_lines = false);
 
 // "1 key", "2 keys".
 std::string KeysText(uint64_t num_keys);

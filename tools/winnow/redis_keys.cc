@@ -71,7 +71,8 @@ absl::StatusOr<ExitCode> RunRedisQuery(const Arguments& arguments, Output& outpu
     }
     return output.ok() ? absl::OkStatus() : output.Flush();
   };
-  WINNOW_ASSIGN_OR_RETURN(const uint64_t num_keys, ForEachKeyBatch(arguments, query));
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t num_keys,
+                          ForEachKeyBatch(arguments, query, !arguments.Has("count")));
   const filter::redis::QueryCounts counts =
       opened.module != nullptr ? opened.module->counts() : opened.bitmap->counts();
   const std::string doubts = DoubtsOf(opened, counts);

@@ -43,7 +43,7 @@ absl::StatusOr<ExitCode> RunRefilter(const Arguments& arguments, Output& output)
     opening.Clear("filter");
   }
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(opening, Access::kWriteExisting));
-  Progress progress(0);
+  Progress progress(0, {.things = "files"});
   uint64_t files = 0;
   options.on_progress = [&](const RefilterInfo& so_far) {
     progress.Update(++files, so_far.bytes_read);

@@ -6,7 +6,6 @@
 #include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
-#include "tools/winnow/progress.h"
 #include "winnow/repair.h"
 
 namespace winnow::cli {

@@ -1,4 +1,5 @@
 // winnow replay: the records of a log that an opening set aside, written again.
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -102,14 +103,16 @@ absl::StatusOr<std::string> PutAway(const std::string& path, const std::string& 
   const std::string name = NameIn(path);
   const bool is_set_aside =
       IsLogSetAside(name, kDamagedLogSuffix) || IsLogSetAside(name, kUnreadLogSuffix);
-  const auto here = file_system.Identify(absl::StrCat(directory, "/", name));
+  const std::string own_path = absl::StrCat(directory, "/", name);
+  const auto here = file_system.Identify(own_path);
   const auto file = file_system.Identify(path);
   if (!is_set_aside || !here.ok() || !file.ok() || here->device != file->device ||
       here->number != file->number) {
     return path;
   }
+  // Not `path`, which may be a link to it.
   WINNOW_ASSIGN_OR_RETURN(const std::string target, FreePathInLost(file_system, directory, name));
-  WINNOW_RETURN_IF_ERROR(file_system.Rename(path, target));
+  WINNOW_RETURN_IF_ERROR(file_system.Rename(own_path, target));
   WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(directory));
   return target;
 }

@@ -1,10 +1,13 @@
 // winnow scan, winnow count: walks over key ranges.
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/table/byte_ranges.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
@@ -17,14 +20,6 @@ const FlagSpec kToFlag = {"to", "KEY", "end before this key"};
 const FlagSpec kPrefixFlag = {"prefix", "BYTES",
                               "only keys with this prefix; not with --from, --to"};
 
-// The first key in bytewise order behind all that begin with `prefix`; none if there is no such.
-std::optional<std::string> EndOfPrefix(std::string prefix) {
-  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
-  if (prefix.empty()) return std::nullopt;
-  prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
-  return prefix;
-}
-
 absl::StatusOr<ReadOptions> RangeOptions(const Arguments& arguments) {
   ReadOptions options;
   options.fill_cache = false;
@@ -33,7 +28,8 @@ absl::StatusOr<ReadOptions> RangeOptions(const Arguments& arguments) {
       return absl::InvalidArgumentError("give --prefix, or --from and --to, not both");
     }
     WINNOW_ASSIGN_OR_RETURN(options.lower_bound, BytesFromWord(arguments, *word));
-    options.upper_bound = EndOfPrefix(*options.lower_bound);
+    std::string behind = BehindPrefix(*options.lower_bound);
+    if (!behind.empty()) options.upper_bound = std::move(behind);
   }
   if (const auto word = arguments.Text("from")) {
     WINNOW_ASSIGN_OR_RETURN(options.lower_bound, BytesFromWord(arguments, *word));

@@ -47,14 +47,17 @@ shell::Session::Opener OpenerFor(const Arguments& arguments) {
   };
 }
 
-// What -e says; else the files; else standard input.
+// What -e says, then the files; without either standard input. Before anything is run all files are
+// open.
 absl::Status RunSources(const Arguments& arguments, shell::ScriptRunner& runner) {
+  const std::vector<std::string>& paths = arguments.positionals();
+  std::vector<InputFile> files;
+  if (!arguments.Has("e") || !paths.empty()) {
+    WINNOW_ASSIGN_OR_RETURN(files, OpenInputs(paths));
+  }
   for (const std::string& text : arguments.All("e")) {
     if (!runner.is_finished()) runner.RunText("-e", text);
   }
-  const std::vector<std::string>& paths = arguments.positionals();
-  if (arguments.Has("e") && paths.empty()) return absl::OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(paths));
   for (const InputFile& file : files) {
     if (!runner.is_finished()) WINNOW_RETURN_IF_ERROR(runner.RunFile(file));
   }
@@ -106,8 +109,8 @@ as \xNN; "Took N seconds" and broken lines come on a terminal alone. disable and
 nothing. A delete hides what was written before it, never what is put later.
 
 Without a terminal the first command that fails ends the shell, unless --keep-going is given;
-what was written before stays. Exit code: that of `exit N`; 2 if the first command that failed
-is none that the shell knows or is written wrongly, 3 if it failed otherwise.)",
+what was written before stays. Exit code: that of `exit N`, else 2 if the first command that
+failed is none that the shell knows or is written wrongly, 3 if it failed otherwise.)",
       .json = "a line for each cell or answer, as `winnow table`'s",
       .examples = R"(
   winnow shell --db=/tmp/people

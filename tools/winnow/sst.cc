@@ -304,9 +304,9 @@ Command SstCommand() {
 Without FILE every SSTable in --db. The sampled FPR is the share of a million random hashes
 that the filter lets through. Checksums of what is read are verified.)",
       .json = R"(
-one line per file: file, file_id, database_id, file_bytes, properties, filter, blocks (--blocks);
-with --keys then one line per entry: key, sequence, type, value_bytes, and written, the time,
-where a value has one; and one per range deletion: key, end, sequence, type)",
+one line per file: file, file_id, database_id, file_bytes, properties, filter, range_filter,
+blocks (--blocks); with --keys then one line per entry: key, sequence, type, value_bytes, and
+written, the time, where a value has one; and one per range deletion: key, end, sequence, type)",
       .examples = R"(
   winnow sst --db=/tmp/fruit
   winnow sst /tmp/fruit/000007.sst --blocks --keys)",

@@ -88,7 +88,9 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
                                     "process that writes closes the "
                                     "database, and every minute while it is open."
                                   : absl::StrCat("Counters begin anew: ", read.status().message());
-  const SavedStatistics saved = read.ok() ? *std::move(read) : SavedStatistics();
+  SavedStatistics saved = read.ok() ? *std::move(read) : SavedStatistics();
+  const Json budget = ParsedJson(saved.filter_budget_json);
+  if (!budget.is_object()) saved.filter_budget_json.clear();  // it would spoil all of the JSON
   if (arguments.Has("json")) {
     WINNOW_ASSIGN_OR_RETURN(const std::string levels,
                             opened.db->GetProperty(opened.family, "winnow.levels-json"));
@@ -110,7 +112,6 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
     output.Line(missing);
     return ExitCode::kOk;
   }
-  const Json budget = ParsedJson(saved.filter_budget_json);
   if (budget.is_object()) {
     output.Text(FilterBudgetTable(FilterBudgetOf(budget)));
     output.Line("");

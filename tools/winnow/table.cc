@@ -1,5 +1,6 @@
 // winnow table: tables of rows and columns, by HBase's verbs.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -149,16 +150,44 @@ absl::StatusOr<ExitCode> ByName(const TableCall& call) {
   return PrintDone(call.arguments, call.output);
 }
 
+// Of all verbs.
+constexpr FlagSpec kFlags[] = {
+    {"timestamp", "MS", "milliseconds since 1970 (default: now)"},
+    {"ttl", "MS", "put: how long the cell exists (default: as the family says)"},
+    {"remove", "FAMILY", "alter: remove the family with all it holds; repeatable",
+     /*repeatable=*/true},
+    {"versions", "N", "versions of a column to print (default: 1)"},
+    {"where", "FILTER", "only what this filter shows"},
+    {"raw", "", "everything that is stored, markers of deletes included"},
+    {"from", "ROW", "begin at this row"},
+    {"to", "ROW", "end before this row"},
+    {"prefix", "BYTES", "only rows with this prefix"},
+    {"reverse", "", "from the last row to the first; --from is the greatest"},
+    {"limit", "N", "stop after N rows"},
+    {"columns", "NAMES", "import, export: what the fields of a line are"},
+    {"separator", "BYTE", "import, export: between fields (default: a tab)"},
+    {"escaped", "", "import, export: fields have escapes"},
+    {"skip-empty-columns", "", "import: an empty field is no cell"},
+    {"fail-on-bad-line", "", "import: end at the first bad line"},
+    {"log-bad-lines", "", "import: print each bad line's place and reason"},
+    {"bulk", "", "import: write sorted files and ingest them, past the log"},
+    {"dry-run", "", "import: read and count, write nothing"},
+};
+
 struct Action {
   std::string_view name;
   size_t min_words;  // behind the name
   size_t max_words;
   absl::StatusOr<ExitCode> (*run)(const TableCall& call);
+  std::string_view flags = "";  // of kFlags, with blanks between
 };
+
+constexpr std::string_view kReadFlags = "versions where raw";
+constexpr std::string_view kScanFlags = "versions where raw from to prefix reverse limit";
 
 constexpr Action kActions[] = {
     {"create", 2, kAnyNumber, CreateTable},
-    {"alter", 1, kAnyNumber, AlterTable},
+    {"alter", 1, kAnyNumber, AlterTable, "remove"},
     {"describe", 1, 1, DescribeTable},
     {"list", 0, 0, ListTables},
     {"exists", 1, 1, TableExists},
@@ -166,18 +195,20 @@ constexpr Action kActions[] = {
     {"truncate", 1, 1, ByName<&TableDatabase::TruncateTable>},
     {"flush", 1, 1, ByName<&TableDatabase::Flush>},
     {"major_compact", 1, 1, ByName<&TableDatabase::MajorCompact>},
-    {"put", 4, 4, PutCell},
-    {"get", 2, kAnyNumber, GetCells},
-    {"scan", 1, kAnyNumber, ScanCells},
-    {"count", 1, kAnyNumber, CountRows},
-    {"delete", 3, 3, DeleteCell},
-    {"deleteall", 2, 3, DeleteAll},
+    {"put", 4, 4, PutCell, "timestamp ttl"},
+    {"get", 2, kAnyNumber, GetCells, kReadFlags},
+    {"scan", 1, kAnyNumber, ScanCells, kScanFlags},
+    {"count", 1, kAnyNumber, CountRows, kScanFlags},
+    {"delete", 3, 3, DeleteCell, "timestamp"},
+    {"deleteall", 2, 3, DeleteAll, "timestamp"},
     {"incr", 3, 4, IncrementCell},
     {"append", 4, 4, AppendToCell},
     {"get_counter", 3, 3, ReadCounter},
     {"explain", 3, 3, ExplainCell},
-    {"import", 1, kAnyNumber, ImportTable},
-    {"export", 1, 1, ExportTable},
+    {"import", 1, kAnyNumber, ImportTable,
+     "timestamp columns separator escaped skip-empty-columns fail-on-bad-line log-bad-lines bulk "
+     "dry-run"},
+    {"export", 1, 1, ExportTable, "columns separator escaped from to prefix reverse limit"},
 };
 
 absl::StatusOr<const Action*> FindAction(const Words& words) {
@@ -191,9 +222,22 @@ absl::StatusOr<const Action*> FindAction(const Words& words) {
   return absl::InvalidArgumentError(absl::StrCat("unknown verb '", words[0], "'"));
 }
 
+// What a verb does not take must not be passed over: `drop --dry-run` would drop.
+absl::Status CheckFlags(const Action& action, const Arguments& arguments) {
+  const std::vector<std::string> taken = absl::StrSplit(ToAbsl(action.flags), ' ');
+  for (const FlagSpec& flag : kFlags) {
+    const bool is_taken = std::find(taken.begin(), taken.end(), flag.name) != taken.end();
+    if (is_taken || !arguments.Has(flag.name)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(ToAbsl(action.name), " takes no --", ToAbsl(flag.name)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> RunTable(const Arguments& arguments, Output& output) {
   const Words& words = arguments.positionals();
   WINNOW_ASSIGN_OR_RETURN(const Action* const action, FindAction(words));
+  WINNOW_RETURN_IF_ERROR(CheckFlags(*action, arguments));
   const bool creates = action->run == CreateTable;
   WINNOW_ASSIGN_OR_RETURN(const std::string path,
                           creates ? DatabasePath(arguments) : ExistingDatabasePath(arguments));
@@ -260,26 +304,7 @@ others: {"ok":true})",
   winnow table get users ann --db=/tmp/people
   winnow table import users people.tsv --columns=HBASE_ROW_KEY,info:city --db=/tmp/people
   winnow table export users --db=/tmp/people | winnow table import copy --db=/tmp/copies)",
-      .flags = {{"timestamp", "MS", "milliseconds since 1970 (default: now)"},
-                {"ttl", "MS", "put: how long the cell exists (default: as the family says)"},
-                {"remove", "FAMILY", "alter: remove the family with all it holds; repeatable",
-                 /*repeatable=*/true},
-                {"versions", "N", "versions of a column to print (default: 1)"},
-                {"where", "FILTER", "only what this filter shows"},
-                {"raw", "", "everything that is stored, markers of deletes included"},
-                {"from", "ROW", "begin at this row"},
-                {"to", "ROW", "end before this row"},
-                {"prefix", "BYTES", "only rows with this prefix"},
-                {"reverse", "", "from the last row to the first; --from is the greatest"},
-                {"limit", "N", "stop after N rows"},
-                {"columns", "NAMES", "import, export: what the fields of a line are"},
-                {"separator", "BYTE", "import, export: between fields (default: a tab)"},
-                {"escaped", "", "import, export: fields have escapes"},
-                {"skip-empty-columns", "", "import: an empty field is no cell"},
-                {"fail-on-bad-line", "", "import: end at the first bad line"},
-                {"log-bad-lines", "", "import: print each bad line's place and reason"},
-                {"bulk", "", "import: write sorted files and ingest them, past the log"},
-                {"dry-run", "", "import: read and count, write nothing"}},
+      .flags = {std::begin(kFlags), std::end(kFlags)},
       .run = RunTable,
   };
 }

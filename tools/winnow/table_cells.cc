@@ -89,6 +89,7 @@ absl::StatusOr<ExitCode> PutCell(const TableCall& call) {
   TableBatch::PutOptions options;
   WINNOW_ASSIGN_OR_RETURN(options.timestamp, call.arguments.Number("timestamp"));
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> ttl_ms, call.arguments.Number("ttl"));
+  if (ttl_ms && *ttl_ms == 0) return absl::InvalidArgumentError("--ttl is at least 1");
   options.ttl_ms = ttl_ms.value_or(0);
   TableBatch batch;
   batch.Put(place.table, place.row, place.family, place.qualifier, value, options);

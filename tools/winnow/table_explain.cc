@@ -12,6 +12,7 @@
 #include "engine/base/status.h"
 #include "engine/table/cell_key.h"
 #include "engine/table/cell_value.h"
+#include "engine/table/family_rules.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/database.h"
 
@@ -54,7 +55,8 @@ class CellExplainer {
   size_t num_visible() const { return num_visible_; }
 
   // Where each key lies, what filters said of it, and whether it is seen.
-  absl::Status Print(bool json, TextForm form) const {
+  absl::Status Print() const {
+    const bool json = call_.arguments.Has("json");
     Json stored = Json::array();
     for (const StoredCell& cell : cells_) {
       WINNOW_ASSIGN_OR_RETURN(const KeyExplanation look_up,
@@ -62,7 +64,7 @@ class CellExplainer {
       if (json) {
         stored.push_back(AsJson(cell, look_up));
       } else {
-        PrintText(cell, look_up, form);
+        PrintText(cell, look_up);
       }
     }
     if (json) {
@@ -115,11 +117,14 @@ class CellExplainer {
     };
     if (std::any_of(visible.cells().begin(), visible.cells().end(), is_it)) return "visible";
     const uint64_t family_ttl_ms = schema_.ttl_seconds * 1000;
-    if (cell.ttl_ms != 0 && cell.parsed.timestamp + cell.ttl_ms < now_ms_) {
+    if (cell.ttl_ms != 0 && now_ms_ > LastMoment(cell.parsed.timestamp, cell.ttl_ms)) {
       return absl::StrCat("expired by its own time to live of ", cell.ttl_ms, " ms");
     }
-    if (family_ttl_ms != 0 && cell.parsed.timestamp + family_ttl_ms < now_ms_) {
+    if (family_ttl_ms != 0 && now_ms_ > LastMoment(cell.parsed.timestamp, family_ttl_ms)) {
       return absl::StrCat("expired by the family's TTL of ", schema_.ttl_seconds, " s");
+    }
+    if (!schema_.garbage_rule.empty()) {
+      return absl::StrCat("let go by the family's rule: GARBAGE_RULE is ", schema_.garbage_rule);
     }
     return absl::StrCat("superseded by newer versions: VERSIONS is ", schema_.max_versions);
   }
@@ -132,17 +137,20 @@ class CellExplainer {
     json["timestamp"] = cell.parsed.timestamp;
     json["write_number"] = cell.write_number;
     if (cell.ttl_ms != 0) json["ttl_ms"] = cell.ttl_ms;
-    if (cell.parsed.kind == CellKind::kVersion) AddBytes(&json, "value", cell.value, false);
+    if (cell.parsed.kind == CellKind::kVersion) {
+      AddBytes(&json, "value", cell.value, call_.arguments.Has("hex"));
+    }
     json["verdict"] = cell.verdict;
     json["look_up"] = Json::parse(look_up.ToJson(), nullptr, /*allow_exceptions=*/false);
     return json;
   }
 
-  void PrintText(const StoredCell& cell, const KeyExplanation& look_up, TextForm form) const {
+  void PrintText(const StoredCell& cell, const KeyExplanation& look_up) const {
     std::string line =
         absl::StrCat("timestamp ", cell.parsed.timestamp, ", write ", cell.write_number);
     if (cell.parsed.kind == CellKind::kVersion) {
-      absl::StrAppend(&line, ", ", cell.value.size(), " bytes: ", ToText(cell.value, form));
+      absl::StrAppend(&line, ", ", cell.value.size(),
+                      " bytes: ", ToText(cell.value, PrintedForm(call_.arguments)));
     } else {
       absl::StrAppend(&line, cell.parsed.is_row_marker ? ", of the row" : ", of the column");
     }
@@ -188,7 +196,7 @@ absl::StatusOr<ExitCode> ExplainCell(const TableCall& call) {
       call.tables.db().FindColumnFamily(absl::StrCat(schema.name, ":", place.family)));
   CellExplainer explainer(call, family, *found);
   WINNOW_RETURN_IF_ERROR(explainer.Read(place.table, place.row, place.qualifier));
-  WINNOW_RETURN_IF_ERROR(explainer.Print(call.arguments.Has("json"), PrintedForm(call.arguments)));
+  WINNOW_RETURN_IF_ERROR(explainer.Print());
   return explainer.num_visible() == 0 ? ExitCode::kNo : ExitCode::kOk;
 }
 

@@ -1,7 +1,6 @@
 // winnow table export: rows as text that `winnow table import` reads.
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
-#include "tools/report/amount_text.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/progress.h"
 #include "tools/winnow/table_transfer.h"
@@ -39,7 +37,7 @@ class TableExporter {
         WINNOW_RETURN_IF_ERROR(AppendOfCell(i, row, cell, &line));
       }
       num_cells_++;
-      WriteLine(line);
+      output_.Line(line);
     }
     return absl::OkStatus();
   }
@@ -117,7 +115,7 @@ class TableExporter {
         num_cells_++;
       }
     }
-    WriteLine(line);
+    output_.Line(line);
     return absl::OkStatus();
   }
 
@@ -134,8 +132,6 @@ class TableExporter {
     return absl::FailedPreconditionError(
         absl::StrCat("row '", absl::CHexEscape(ToAbsl(row.row())), "': ", ToAbsl(reason)));
   }
-
-  void WriteLine(std::string_view line) { output_.Line(line); }
 
   const TsvFormat& format_;
   Output& output_;
@@ -162,7 +158,7 @@ absl::StatusOr<ExitCode> ExportTable(const TableCall& call) {
   }
   WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   TableExporter exporter(format, call.output);
-  Progress progress(0);
+  Progress progress(0, {.things = "cells", .prints_lines = true});
   const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
   RowResult row;
   while (call.output.ok() && scanner->Next(&row)) {

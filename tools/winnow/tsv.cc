@@ -72,7 +72,9 @@ absl::Status TsvFormat::CheckSeparator() const {
         "--separator: TsvParser only supports single-byte separators");
   }
   const auto byte = static_cast<unsigned char>(separator[0]);
-  if (byte == '\n') return absl::InvalidArgumentError("--separator: lines end so");
+  if (byte == '\n' || byte == '\r') {
+    return absl::InvalidArgumentError("--separator: lines end so");
+  }
   const bool is_good = byte == '\t' || (absl::ascii_ispunct(byte) && byte != '\\');
   if (!settings_.escaped || is_good) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -183,7 +185,7 @@ absl::Status TsvFormat::TakeField(const TsvColumn& column, std::string_view fiel
     line->cells.push_back({parts.first, parts.second, ""});
   } else if (column.type == TsvColumn::Type::kCellValue) {
     // Put together with its name by ParseLine, whichever comes first.
-    line->cells.push_back({"", "", bytes.value_or("")});
+    if (bytes) line->cells.push_back({"", "", *std::move(bytes)});
   } else if (bytes) {
     line->cells.push_back({column.family, column.qualifier, *std::move(bytes)});
   }
@@ -199,13 +201,14 @@ absl::StatusOr<TsvLine> TsvFormat::ParseLine(std::string_view line) const {
   for (size_t i = 0; i < fields.size(); i++) {
     const size_t before = parsed.cells.size();
     WINNOW_RETURN_IF_ERROR(TakeField(columns_[i], fields[i], &parsed));
+    const bool is_there = parsed.cells.size() > before;
     if (columns_[i].type == TsvColumn::Type::kCellName) name = before;
-    if (columns_[i].type == TsvColumn::Type::kCellValue) value = before;
+    if (columns_[i].type == TsvColumn::Type::kCellValue && is_there) value = before;
   }
-  if (name && value) {
-    parsed.cells[*name].value = std::move(parsed.cells[*value].value);
-    parsed.cells.erase(parsed.cells.begin() + static_cast<std::ptrdiff_t>(*value));
-  }
+  if (!name) return parsed;
+  // A name without a value is no cell.
+  if (value) parsed.cells[*name].value = std::move(parsed.cells[*value].value);
+  parsed.cells.erase(parsed.cells.begin() + static_cast<std::ptrdiff_t>(value.value_or(*name)));
   return parsed;
 }
 

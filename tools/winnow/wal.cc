@@ -105,8 +105,9 @@ Command WalCommand() {
           "Without FILE every log in --db, oldest first. The last line of each says how the log "
           "ends.",
       .json = R"(
-one line per update: sequence, type, family, key, value (of type delete_range: end); the first line of a log has type
-log_start, previous_log, previous_records; the last is {"end":KIND,"offset":N})",
+one line per update: sequence, type, family, key, value (of type delete_range: end), and written,
+the time, where a value has one; the first line of a log has type log_start, previous_log,
+previous_records; the last is {"end":KIND,"offset":N})",
       .examples = R"(
   winnow wal --db=/tmp/fruit
   winnow wal /tmp/fruit/000004.log)",

@@ -2,6 +2,7 @@
 #ifndef WINNOW_TOOLS_WINNOW_BENCH_ENGINE_H_
 #define WINNOW_TOOLS_WINNOW_BENCH_ENGINE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -60,7 +61,8 @@ struct EngineCounters {
   std::optional<uint64_t> filter_true_positive;
   std::optional<uint64_t> filter_false_positive;
   std::optional<uint64_t> data_blocks_read;
-  // To logs and tables; for engines that map files, whose writes no system call shows.
+  // To logs and tables, framing included; for engines that map files, whose writes no system call
+  // shows.
   std::optional<uint64_t> bytes_written;
 };
 
@@ -148,6 +150,8 @@ class Engine {
   virtual absl::Status Flush() = 0;
   virtual absl::Status Compact() = 0;
   virtual absl::Status WaitForCompactions() = 0;
+  // For how long WaitForCompactions looks on when nothing is done any more, to be sure of it.
+  virtual std::chrono::milliseconds IdleTimeOfWait() const { return {}; }
   virtual EngineCounters Counters() = 0;
   virtual FilterShape Shape() = 0;
   virtual std::string StatsText() = 0;

@@ -7,6 +7,7 @@
 #include <leveldb/options.h>
 #include <leveldb/write_batch.h>
 
+#include <chrono>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +59,7 @@ class LevelDbEngine final : public Engine {
   LevelDbEngine() = default;
 
   absl::Status Open(const EngineSettings& settings) {
+    directory_ = settings.directory;
     leveldb::Options options;
     options.create_if_missing = true;
     options.compression =
@@ -100,18 +102,19 @@ class LevelDbEngine final : public Engine {
     return absl::OkStatus();
   }
 
-  // LevelDB does not say whether it compacts: it is done when it has written nothing for a while.
+  // LevelDB does not say whether it compacts: it is done when its files have stayed as they are
+  // for a while.
   absl::Status WaitForCompactions() override {
-    constexpr int kQuietPolls = 10;
-    uint64_t written = ReadInputOutput().bytes_written;
+    uint64_t bytes = DirectoryBytes(directory_);
     for (int quiet = 0; quiet < kQuietPolls; quiet++) {
-      absl::SleepFor(absl::Milliseconds(50));
-      const uint64_t now = ReadInputOutput().bytes_written;
-      if (now != written) quiet = -1;
-      written = now;
+      absl::SleepFor(absl::FromChrono(kPoll));
+      const uint64_t now = DirectoryBytes(directory_);
+      if (now != bytes) quiet = -1;
+      bytes = now;
     }
     return absl::OkStatus();
   }
+  std::chrono::milliseconds IdleTimeOfWait() const override { return kQuietPolls * kPoll; }
 
   EngineCounters Counters() override { return {}; }
   FilterShape Shape() override { return {}; }
@@ -124,12 +127,16 @@ class LevelDbEngine final : public Engine {
   }
 
  private:
+  static constexpr int kQuietPolls = 10;
+  static constexpr std::chrono::milliseconds kPoll{50};
+
   std::string Property(const char* name) {
     std::string text;
     db_->GetProperty(name, &text);
     return text;
   }
 
+  std::string directory_;
   // The database uses the two above it until it is closed.
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;

@@ -370,6 +370,7 @@ absl::Status Destroy(const std::string& directory) {
     const std::string name = it->path().filename().string();
     if (!name.starts_with("WiredTiger") && name != kTableFile) continue;
     std::filesystem::remove(it->path(), error);
+    if (error) break;
   }
   if (!error) return absl::OkStatus();
   return absl::UnavailableError(

@@ -83,7 +83,7 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
        {group, "partition_index_and_filters", &config->partition_index_and_filters,
         "rocksdb: filters in partitions of 4 KiB"},
        {group, "filter_memory_budget", &config->filter_memory_budget,
-        "winnow: bytes for all filters, instead of bits; rocksdb: as much more block cache, for\n"
+        "winnow: bytes for all filters, instead of bits; rocksdb: as much more block cache, for "
         "filters in partitions. 0: none",
         0, kLargestBytes},
        {group, "optimize_filters_for_hits", &config->optimize_filters_for_hits,
@@ -157,7 +157,8 @@ boundaries.
 
 The table says of each benchmark that writes what its writes survive: "log, unsynced" and "copy on
 write, unsynced" the end of the process, "synced" a power failure, "no log" neither. Every engine
-runs every benchmark; what one does not have (filters, compactions) stands below the table.
+runs every benchmark but deleterange, mergerandom, ingest and txnrandom, for which only winnow and
+rocksdb have calls; what else one does not have (filters, compactions) stands below the table.
 
 Several threads share a fill; reads count for each thread. Each engine and round runs in a process
 of its own, so that memory figures are its own.

@@ -170,7 +170,12 @@ absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words) {
       if (absl::Status set = SetFlag(flag, value); !set.ok()) return set;
     }
   }
-  if (config.help || !config.from_json.empty()) return config;
+  if (config.help) return config;
+  if (!config.from_json.empty()) {
+    if (config.json.empty()) return config;
+    return absl::InvalidArgumentError(
+        "--json is for what is measured, and --from_json measures nothing");
+  }
   if (!config.replay.empty() && arguments->All("benchmarks").empty()) config.benchmarks = "replay";
   config.engine = ExpandContenders(config.engine);
   if (config.rocksdb_tuned) config.engine = AddTunedContenders(config.engine);
@@ -184,7 +189,8 @@ std::string FilterFor(const BenchConfig& config, std::string_view contender) {
   if (engine == "lmdb" || engine == "wiredtiger") return "none";  // B-trees ask no filter
   std::string plain;
   const std::string prefix = absl::StrCat(Absl(engine), ".");
-  const std::vector<std::string_view> known = {"winnow.", "rocksdb.", "leveldb."};
+  const std::vector<std::string_view> known = {"winnow.", "winnow_leveldb.", "rocksdb.",
+                                               "leveldb."};
   for (const std::string& item : SplitNames(config.filter)) {
     if (item.starts_with(prefix)) return item;
     const bool for_another = std::any_of(known.begin(), known.end(), [&](std::string_view other) {

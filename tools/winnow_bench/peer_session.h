@@ -28,7 +28,7 @@ absl::Status AsStatus(const typename Api::Status& status) {
 }
 
 template <typename Api>
-class PeerCursor final : public Cursor {
+class PeerCursor : public Cursor {
  public:
   explicit PeerCursor(typename Api::Iterator* iterator) : iterator_(iterator) {}
   void SeekToFirst() override { iterator_->SeekToFirst(); }

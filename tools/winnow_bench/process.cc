@@ -38,6 +38,25 @@ uint64_t NumberOf(const char* path, std::string_view label) {
   return number;
 }
 
+enum class FileKind { kData, kInfoLog };
+
+uint64_t BytesOfFiles(FileKind kind, const std::string& path) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    constexpr uint64_t kStatBlockBytes = 512;
+    const bool is_info_log = it->path().filename().string().starts_with("LOG");
+    if (is_info_log != (kind == FileKind::kInfoLog)) continue;
+    struct stat status {};
+    if (lstat(it->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    // A file may have more blocks than bytes: space that was reserved for it.
+    bytes += std::min(static_cast<uint64_t>(status.st_size),
+                      static_cast<uint64_t>(status.st_blocks) * kStatBlockBytes);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 InputOutput ReadInputOutput() {
@@ -59,20 +78,9 @@ uint64_t PeakMemoryBytes() {
 
 void ResetPeakMemory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
-uint64_t DirectoryBytes(const std::string& path) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (std::filesystem::recursive_directory_iterator it(path, error), end; !error && it != end;
-       it.increment(error)) {
-    constexpr uint64_t kStatBlockBytes = 512;
-    struct stat status {};
-    if (lstat(it->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    // A file may have more blocks than bytes: space that was reserved for it.
-    bytes += std::min(static_cast<uint64_t>(status.st_size),
-                      static_cast<uint64_t>(status.st_blocks) * kStatBlockBytes);
-  }
-  return bytes;
-}
+uint64_t DirectoryBytes(const std::string& path) { return BytesOfFiles(FileKind::kData, path); }
+
+uint64_t InfoLogBytes(const std::string& path) { return BytesOfFiles(FileKind::kInfoLog, path); }
 
 Machine DescribeMachine() {
   Machine machine;

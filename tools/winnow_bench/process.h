@@ -23,9 +23,12 @@ InputOutput ReadInputOutput();
 uint64_t PeakMemoryBytes();
 void ResetPeakMemory();
 
-// Bytes of the files in `path` and below, without the holes of sparse ones; files that vanish
-// meanwhile do not count.
+// Bytes of the files in `path` and below, without the holes of sparse ones and without info logs;
+// files that vanish meanwhile do not count.
 uint64_t DirectoryBytes(const std::string& path);
+// The same of info logs alone: files in which RocksDB, LevelDB and Winnow tell people what they
+// did, each at a length of its own (LOG, LOG.old, ...). They are no data.
+uint64_t InfoLogBytes(const std::string& path);
 
 struct Machine {
   std::string cpu;

@@ -48,6 +48,11 @@ std::string MicrosCell(const std::optional<double>& micros) {
   return micros.has_value() ? absl::StrFormat("%.2f", *micros) : "";
 }
 
+std::string MebibytesCell(const Summary& summary,
+                          std::optional<double> (*bytes)(const BenchmarkResult&)) {
+  return absl::StrFormat("%.0f", summary.MedianOf(bytes).value_or(0) / kMebibyte);
+}
+
 std::string FoundCell(const Summary& summary) {
   const std::optional<double> found =
       summary.MedianOf([](const BenchmarkResult& r) { return AsDouble(r.found); });
@@ -102,9 +107,11 @@ std::vector<std::string> SummaryRow(const Summary& summary, const std::string& r
                   summary,
                   [](const BenchmarkResult& r) { return AsDouble(r.counters.data_blocks_read); })
             : "",
-      reads_only ? "" : MicrosCell(last.write_amplification),
-      absl::StrFormat("%.0f", static_cast<double>(last.space_bytes) / kMebibyte),
-      absl::StrFormat("%.0f", static_cast<double>(last.peak_rss_bytes) / kMebibyte),
+      reads_only ? "" : MicrosCell(summary.MedianOf([](const BenchmarkResult& r) {
+        return r.write_amplification;
+      })),
+      MebibytesCell(summary, [](const BenchmarkResult& r) { return AsDouble(r.space_bytes); }),
+      MebibytesCell(summary, [](const BenchmarkResult& r) { return AsDouble(r.peak_rss_bytes); }),
   };
 }
 

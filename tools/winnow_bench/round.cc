@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +38,6 @@ EngineCounters Difference(const EngineCounters& after, const EngineCounters& bef
   counters.filter_false_positive =
       Difference(after.filter_false_positive, before.filter_false_positive);
   counters.data_blocks_read = Difference(after.data_blocks_read, before.data_blocks_read);
-  counters.bytes_written = Difference(after.bytes_written, before.bytes_written);
   return counters;
 }
 
@@ -112,7 +112,7 @@ class Round {
     if (!engine.ok()) return engine.status();
     open_micros_ = std::chrono::duration<double, std::micro>(Worker::Clock::now() - start).count();
     engine_ = *std::move(engine);
-    bytes_written_at_open_ = ReadInputOutput().bytes_written;
+    bytes_written_at_open_ = BytesWritten();
     user_bytes_written_ = 0;
     return absl::OkStatus();
   }
@@ -148,7 +148,13 @@ class Round {
   uint64_t DataBytes() const {
     const double entry_bytes =
         KeySpace(config_).MeanKeyBytes() + static_cast<double>(config_.value_size);
-    return static_cast<uint64_t>(entry_bytes * static_cast<double>(config_.num));
+    return static_cast<uint64_t>(std::min(entry_bytes * static_cast<double>(config_.num), 0x1p63));
+  }
+
+  // To logs and tables: as the engine counts, or else by system calls, but for its info log.
+  uint64_t BytesWritten() const {
+    if (const auto counted = engine_->Counters().bytes_written) return *counted;
+    return ReadInputOutput().bytes_written - InfoLogBytes(directory_);
   }
 
   void PrintReport(const Workload& workload) {
@@ -168,10 +174,12 @@ class Round {
   absl::StatusOr<BenchmarkResult> MeasureAll(const Workload& workload) {
     const EngineCounters counters_before = engine_->Counters();
     ResetPeakMemory();
+    const uint64_t written_before = BytesWritten();
     const InputOutput before = ReadInputOutput();
     absl::StatusOr<Measurement> measured = Measure(workload, 0);
     if (!measured.ok()) return measured.status();
     const InputOutput after = ReadInputOutput();
+    const uint64_t written_after = BytesWritten();
 
     BenchmarkResult result;
     result.engine = engine_name_;
@@ -197,16 +205,13 @@ class Round {
     result.bytes_read = after.bytes_read - before.bytes_read;
     result.read_calls = after.read_calls - before.read_calls;
     result.peak_rss_bytes = PeakMemoryBytes();
-    const EngineCounters counters_after = engine_->Counters();
-    result.counters = Difference(counters_after, counters_before);
-    result.bytes_written =
-        result.counters.bytes_written.value_or(after.bytes_written - before.bytes_written);
+    result.counters = Difference(engine_->Counters(), counters_before);
+    result.bytes_written = written_after - written_before;
     result.shape = engine_->Shape();
     result.space_bytes = DirectoryBytes(directory_);
     user_bytes_written_ += measured->user_bytes_written;
     if (user_bytes_written_ > 0) {
-      const uint64_t written =
-          counters_after.bytes_written.value_or(after.bytes_written - bytes_written_at_open_);
+      const uint64_t written = written_after - bytes_written_at_open_;
       // Nothing: a mapped file in memory.
       if (written > 0) {
         result.write_amplification =
@@ -232,8 +237,9 @@ class Round {
 std::string EngineDirectory(const BenchConfig& config, std::string_view engine) {
   std::filesystem::path base(config.db);
   if (config.db.empty()) {
-    const char* temporary = std::getenv("TMPDIR");
-    base = std::filesystem::path(temporary == nullptr ? "/tmp" : temporary) /
+    const char* const temporary = std::getenv("TMPDIR");
+    const bool is_set = temporary != nullptr && temporary[0] != '\0';
+    base = std::filesystem::path(is_set ? temporary : "/tmp") /
            absl::StrCat("winnow_bench-", getuid());
   }
   return (base / FolderOf(engine)).string();

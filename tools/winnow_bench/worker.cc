@@ -40,7 +40,7 @@ absl::Status Worker::Prepare(bool force_sync) {
 
 void Worker::StartClock() { start_ = finish_ = last_finish_ = Clock::now(); }
 
-void Worker::StopClock() { finish_ = Clock::now(); }
+void Worker::StopClock() { finish_ = Clock::now() - deducted_; }
 
 bool Worker::Continues(uint64_t done, uint64_t limit, Limit kind) {
   const bool timed = config_.duration > 0;

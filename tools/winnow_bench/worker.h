@@ -39,11 +39,13 @@ class Worker {
   // Once more where a workload has prepared something that is not to be measured.
   void StartClock();
   void StopClock();
+  // Time that has passed and does not count.
+  void Deduct(Clock::duration time) { deducted_ += time; }
 
   // --- For the loops of workload.cc and ycsb.cc ---
 
   // While (Continues(done, limit)): false at the limit, at the end of --duration (0: none), after
-  // an error, and when stopped. With a duration, `repeatable` work goes on past its limit.
+  // an error, and when stopped. With a duration, kUnlessTimed goes on past the limit.
   enum class Limit { kHard, kUnlessTimed };
   bool Continues(uint64_t done, uint64_t limit, Limit kind);
   // After `operations` operations that were done by one call.
@@ -108,6 +110,7 @@ class Worker {
   Clock::time_point start_;
   Clock::time_point finish_;
   Clock::time_point last_finish_;
+  Clock::duration deducted_{};
   std::unique_ptr<LatencyHistogram> latency_;  // null without --histogram
 };
 

@@ -286,7 +286,10 @@ void Maintain(Worker& worker, absl::Status (Engine::*call)()) {
 }
 void Compact(Worker& worker) { Maintain(worker, &Engine::Compact); }
 void Flush(Worker& worker) { Maintain(worker, &Engine::Flush); }
-void WaitForCompactions(Worker& worker) { Maintain(worker, &Engine::WaitForCompactions); }
+void WaitForCompactions(Worker& worker) {
+  Maintain(worker, &Engine::WaitForCompactions);
+  worker.Deduct(worker.engine().IdleTimeOfWait());
+}
 
 void PrintStats(Worker& worker) { std::printf("%s\n", worker.engine().StatsText().c_str()); }
 void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsText().c_str()); }

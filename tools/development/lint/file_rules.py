@@ -15,8 +15,8 @@ MAX_LINES = 800
 
 def violations(tree):
     found = []
-    _, listed = tree.run(["git", "ls-files"])
-    for name in sorted({line.split("/")[0] for line in listed.splitlines()} - TOP_LEVEL):
+    listed = tree.output_of(["git", "ls-files"]).splitlines()
+    for name in sorted({line.split("/")[0] for line in listed} - TOP_LEVEL):
         found.append((name, "is not one of the top-level names; see tools/development/lint"))
     for path in tree.code:
         for part in path.parts:

@@ -7,9 +7,12 @@ def violations(tree):
     batches = [tree.code[start:start + 10] for start in range(0, len(tree.code), 10)]
 
     def check(batch):
-        _, output = tree.run(["clang-format", "--dry-run", "--Werror", *map(str, batch)])
-        return re.findall(r"^(\S+?:\d+):\d+: error: code should be clang-formatted", output,
-                          re.MULTILINE)
+        code, output = tree.run(["clang-format", "--dry-run", "--Werror", *map(str, batch)])
+        places = re.findall(r"^(\S+?:\d+):\d+: error: code should be clang-formatted", output,
+                            re.MULTILINE)
+        if code != 0 and not places:
+            raise RuntimeError(f"clang-format failed: {output.strip()}")
+        return places
 
     found = {}
     for places in tree.for_each(batches, check):

@@ -11,8 +11,8 @@ def function_lengths(tree):
     files = [str(path) for path in tree.code if path.parts[0] != "tests"]
     if not files:
         return []
-    _, output = tree.run(["ctags", "-f", "-", "--languages=C++", "--langmap=C++:.cc.h",
-                          "--kinds-C++=f", "--fields=+ne", "--excmd=number", *files])
+    output = tree.output_of(["ctags", "-f", "-", "--languages=C++", "--langmap=C++:.cc.h",
+                             "--kinds-C++=f", "--fields=+ne", "--excmd=number", *files])
     lengths = []
     for line in output.splitlines():
         columns = line.split("\t")

@@ -43,6 +43,13 @@ class SourceTree:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return done.returncode, done.stdout
 
+    def output_of(self, command):
+        """What the command printed; a RuntimeError if it failed, which must not look like silence."""
+        code, output = self.run(command)
+        if code != 0:
+            raise RuntimeError(f"{command[0]} failed: {output.strip()}")
+        return output
+
     def for_each(self, items, function):
         """function(item) for each item, several at a time; the results in the items' order."""
         with ThreadPoolExecutor(self.jobs) as pool:

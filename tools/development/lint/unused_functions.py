@@ -47,8 +47,9 @@ class Function:
 
 def declared_functions(tree, paths):
     """Each declaration and definition that ctags finds in the files, grouped by the function's name."""
-    _, output = tree.run(["ctags", "-f", "-", "--languages=C++", "--langmap=C++:.cc.h",
-                          "--kinds-C++=fp", "--fields=+neKs", "--excmd=number", *map(str, paths)])
+    output = tree.output_of(["ctags", "-f", "-", "--languages=C++", "--langmap=C++:.cc.h",
+                             "--kinds-C++=fp", "--fields=+neKs", "--excmd=number",
+                             *map(str, paths)])
     functions = defaultdict(list)
     for row in output.splitlines():
         columns = row.split("\t")

@@ -38,6 +38,8 @@ def count(program):
             capture_output=True, text=True, check=True).stdout
     about = json.loads(ran.stdout)
     operations = about.pop("operations")
+    if not COUNT_LINE.search(annotated):
+        raise RuntimeError("callgrind_annotate names none of the calls that are counted")
     return about, {name: round(int(total.replace(",", "")) / operations, 1)
                    for total, name in sorted(COUNT_LINE.findall(annotated), key=lambda hit: hit[1])}
 

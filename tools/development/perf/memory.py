@@ -34,12 +34,13 @@ def measure_once(bench, engine, place, keys, eighths, round_number):
     """Reads in vain for each look-up, and microseconds."""
     budget = budget_bytes(keys, eighths)
     reads = max(100, min(keys, 1_000_000))
-    found = bench.run(engine, ("readmissing",), (
-        f"--num={keys}", f"--db={place}", f"--seed={round_number}", f"--reads={reads}",
-        "--use_existing_db", f"--cache_size={CACHE_BYTES}", f"--filter_memory_budget={budget}",
-        "--warmup=1", "--statistics"))["readmissing"]
-    false_positives = found["filter"]["false_positive"]
-    return false_positives / reads, found["micros_per_op"]
+    flags = (f"--num={keys}", f"--db={place}", f"--seed={round_number}", f"--reads={reads}",
+             "--use_existing_db", f"--cache_size={CACHE_BYTES}", f"--filter_memory_budget={budget}",
+             "--warmup=1")
+    timed = bench.run(engine, ("readmissing",), flags)["readmissing"]
+    # RocksDB counts only where that is asked for, and is slower then.
+    counted = bench.run(engine, ("readmissing",), (*flags, "--statistics"))["readmissing"]
+    return counted["filter"]["false_positive"] / reads, timed["micros_per_op"]
 
 
 def run(bench, engines, keys, rounds):

@@ -96,7 +96,9 @@ def dot_plot(title, report):
 
 
 def line_plot(title, x_title, y_title, curves):
-    """`curves`: points (x, y) by engine, both scales logarithmic."""
+    """`curves`: points (x, y) by engine, both scales logarithmic, so that zeros have no place."""
+    curves = {engine: [point for point in curve if min(point) > 0]
+              for engine, curve in curves.items()}
     points = [point for curve in curves.values() for point in curve]
     if not points:
         return ""

@@ -103,7 +103,7 @@ YCSB_LEVELDB = dataclasses.replace(YCSB, name="ycsb_leveldb")
 # What LevelDB, LMDB and WiredTiger have no call for.
 WITH_MORE_WRITES = ("winnow", "rocksdb", "rocksdb_tuned")
 RANGES = Setting("ranges", ("--cache_size=256M", "--deletes=50000"), share=0.1, reads=0.5,
-                 first=("fillrandom", "compact"))
+                 first=("fillrandom", "compact", "deleterange"))
 MERGES = Setting("merges", ("--cache_size=32M",), share=0.4, value_bytes=8)
 INGESTION = Setting("ingestion", ("--cache_size=32M",), share=0.4)
 OPTIMISTIC = Setting("optimistic", ("--cache_size=256M", "--threads=2",

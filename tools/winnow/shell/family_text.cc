@@ -146,8 +146,8 @@ absl::Status SetAttributes(Keywords attributes, FamilySchema* family,
                            std::vector<std::string>* ignored) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> rule,
                           attributes.TakeText("GARBAGE_RULE"));
-  if (rule) {
-    family->garbage_rule = *rule;
+  if (rule) family->garbage_rule = *rule;
+  if (rule && !rule->empty()) {  // it stands in the place of these
     family->max_versions = 1;
     family->ttl_seconds = 0;
     family->min_versions = 0;

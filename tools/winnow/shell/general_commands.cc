@@ -1,5 +1,6 @@
 // help, status, exit; and how a command is found.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,7 @@ absl::Status Status(Session& session, Parameters& parameters) {
 
 absl::Status Exit(Session& session, Parameters& parameters) {
   if (parameters.empty()) {
-    session.Exit(cli::ExitCode::kOk);
+    session.Exit(std::nullopt);
     return absl::OkStatus();
   }
   WINNOW_ASSIGN_OR_RETURN(const uint64_t code, parameters.TakeNumber("the exit code"));

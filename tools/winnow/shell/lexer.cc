@@ -207,6 +207,10 @@ absl::Status Lexer::ReadInteger(Token* token) {
   }
   const bool goes_on = at_ < text_.size() && (BeginsWord(text_[at_]) || text_[at_] == '.');
   if (goes_on) return ErrorAt(token->begin, "numbers are whole, in decimal digits");
+  const size_t first = digits[0] == '-' ? 1 : 0;
+  if (digits.size() > first + 1 && digits[first] == '0') {  // octal, in Ruby
+    return ErrorAt(token->begin, "a number of several digits does not begin with 0");
+  }
   if (absl::SimpleAtoi(digits, &token->integer)) return absl::OkStatus();
   return ErrorAt(token->begin, "the number is too large");
 }

@@ -98,14 +98,9 @@ absl::Status ScanCommand(Session& session, Parameters& parameters) {
   WINNOW_RETURN_IF_ERROR(parameters.Finish());
   ReadRequest request;
   request.options.max_cells = kMaxCellsAtOnce;
-  const std::string_view limit_key = "LIMIT";
-  const bool has_limit = keywords.Has(limit_key);
   WINNOW_RETURN_IF_ERROR(TakeScanKeywords(&keywords, &request));
   WINNOW_RETURN_IF_ERROR(TakeReadKeywords(&keywords, &request));
   WINNOW_RETURN_IF_ERROR(keywords.Finish());
-  if (has_limit && request.options.max_rows == 0) {
-    return absl::InvalidArgumentError("LIMIT must be at least 1");
-  }
 
   WINNOW_ASSIGN_OR_RETURN(TableDatabase* const tables, session.Tables());
   Printer& printer = session.printer();

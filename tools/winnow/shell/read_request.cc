@@ -121,6 +121,7 @@ absl::Status TakeScanKeywords(Keywords* keywords, ReadRequest* request) {
                           keywords->TakeText("ROWPREFIXFILTER"));
   options.row_prefix = prefix.value_or("");
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> limit, keywords->TakeNumber("LIMIT"));
+  if (limit && *limit == 0) return absl::InvalidArgumentError("LIMIT must be at least 1");
   options.max_rows = limit.value_or(0);
   WINNOW_ASSIGN_OR_RETURN(options.reverse, keywords->TakeBoolean("REVERSED"));
   WINNOW_ASSIGN_OR_RETURN(options.raw, keywords->TakeBoolean("RAW"));

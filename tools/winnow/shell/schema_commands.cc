@@ -32,9 +32,8 @@ FamilySchema* FindFamily(TableSchema* schema, const std::string& name) {
 }
 
 // Attributes that HBase's tables have: of regions and coprocessors, which there are none of.
-absl::Status IgnoreTableAttributes(const Value& hash, std::vector<std::string>* ignored) {
+void IgnoreTableAttributes(const Value& hash, std::vector<std::string>* ignored) {
   for (const auto& [key, value] : hash.entries) ignored->push_back(key.text);
-  return absl::OkStatus();
 }
 
 absl::Status Create(Session& session, Parameters& parameters) {
@@ -48,7 +47,7 @@ absl::Status Create(Session& session, Parameters& parameters) {
       Keywords attributes(argument);
       WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> name, attributes.TakeText("NAME"));
       if (!name) {
-        WINNOW_RETURN_IF_ERROR(IgnoreTableAttributes(argument, &ignored));
+        IgnoreTableAttributes(argument, &ignored);
         continue;
       }
       family.name = *name;
@@ -106,7 +105,10 @@ absl::Status AlterBy(const Value& argument, TableSchema* schema,
     if (method && !is_of_table) {
       return absl::InvalidArgumentError(absl::StrCat("Unknown method: ", *method));
     }
-    if (!name || is_of_table) return IgnoreTableAttributes(argument, ignored);
+    if (!name || is_of_table) {
+      IgnoreTableAttributes(argument, ignored);
+      return absl::OkStatus();
+    }
   } else {
     WINNOW_ASSIGN_OR_RETURN(name, TextOf(argument, "a family"));
   }

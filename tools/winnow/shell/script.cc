@@ -81,7 +81,7 @@ void ScriptRunner::RunStatement(std::string_view name, size_t line, std::string_
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     output_.Line(absl::StrFormat("Took %.4f seconds", took.count()));
   }
-  is_finished_ = is_finished_ || session_.exit_code().has_value() || !output_.ok();
+  is_finished_ = is_finished_ || session_.has_exited() || !output_.ok();
 }
 
 void ScriptRunner::Report(std::string_view name, size_t line, const absl::Status& status) {

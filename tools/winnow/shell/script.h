@@ -29,7 +29,8 @@ class ScriptRunner {
 
   // True once nothing further is to be run: `exit`, or an error.
   bool is_finished() const { return is_finished_; }
-  // That of `exit`; kUsage if a statement was no command, else kError if one failed.
+  // That of `exit N`; else kUsage if the first statement that failed was written wrongly, kError if
+  // it failed otherwise.
   cli::ExitCode exit_code() const;
 
  private:

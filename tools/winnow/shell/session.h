@@ -35,8 +35,12 @@ class Session {
   absl::StatusOr<Table*> FindTable(const std::string& name);
   absl::StatusOr<TableSchema> Describe(const std::string& name);
 
-  // After `exit` no further statement is run; the shell ends with this code.
-  void Exit(cli::ExitCode code) { exit_code_ = code; }
+  // After `exit` no further statement is run; the shell ends with this code, if one was given.
+  void Exit(std::optional<cli::ExitCode> code) {
+    has_exited_ = true;
+    exit_code_ = code;
+  }
+  bool has_exited() const { return has_exited_; }
   const std::optional<cli::ExitCode>& exit_code() const { return exit_code_; }
 
   absl::Status Close();
@@ -46,6 +50,7 @@ class Session {
   Printer& printer_;
   const Notice notice_;
   std::unique_ptr<TableDatabase> tables_;
+  bool has_exited_ = false;
   std::optional<cli::ExitCode> exit_code_;
 };
 

@@ -1,11 +1,11 @@
 // The commands that write cells.
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/table/byte_ranges.h"
 #include "tools/winnow/shell/binary_text.h"
 #include "tools/winnow/shell/columns.h"
 #include "tools/winnow/shell/commands.h"
@@ -65,13 +65,6 @@ absl::Status DeleteCommand(Session& session, Parameters& parameters) {
   TableBatch batch;
   batch.DeleteVersion(at.table, at.row, at.family, at.qualifier, timestamp);
   return WriteBatchOf(session, at.table_name, batch);
-}
-
-// The first row behind all that begin so; empty: there is none.
-std::string BehindPrefix(std::string prefix) {
-  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
-  if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
-  return prefix;
 }
 
 // deleteall 't', {ROWPREFIXFILTER => 'p'}: all rows that begin so.

@@ -44,11 +44,17 @@ absl::Status RunClients(const PeOptions& options, const PeCommand& command, RowS
   return absl::OkStatus();
 }
 
-// The rows that a command reads: written in batches, then flushed and compacted.
-absl::Status Load(const PeOptions& options, RowStore& store) {
+// How many rows from 0 on there are to be for what a command reads.
+uint64_t RowsToRead(const PeOptions& options, const PeCommand& command) {
+  if (command.is_random) return options.total_rows();
+  return std::max(options.total_rows(), options.start_row + options.rows * options.clients);
+}
+
+// The rows from 0 to before `rows`: written in batches, then flushed and compacted.
+absl::Status Load(const PeOptions& options, uint64_t rows, RowStore& store) {
   PeOptions load = options;
   load.clients = 1;
-  load.rows = options.total_rows();
+  load.rows = rows;
   load.size_gib = 0;
   load.start_row = 0;
   load.sample_rate = 1;
@@ -105,19 +111,22 @@ absl::Status Prepare(const PeOptions& options, const PeCommand& command,
                      const RowStoreFactory& factory, const std::string& path, LoadedRows* loaded,
                      std::unique_ptr<RowStore>* store) {
   const bool reads = command.action < Action::kIncrement && !command.writes_rows();
-  const bool loads = reads && (!loaded->fits() || loaded->rows() < options.total_rows());
-  if (!loaded->fits() || loads) WINNOW_RETURN_IF_ERROR(factory.destroy(path));
+  const uint64_t rows = RowsToRead(options, command);
+  const bool loads = reads && (!loaded->fits() || loaded->rows() < rows);
+  const bool is_anew = !loaded->fits() || loads;
+  // First of all, so that it holds however far this run comes.
+  if (is_anew || command.action == Action::kDelete) WINNOW_RETURN_IF_ERROR(loaded->Save(0));
+  if (is_anew) WINNOW_RETURN_IF_ERROR(factory.destroy(path));
   WINNOW_ASSIGN_OR_RETURN(*store, factory.open(options, path));
-  if (!loads) return loaded->fits() ? absl::OkStatus() : loaded->Save(0);
+  if (!loads) return absl::OkStatus();
   std::fprintf(stderr, "winnow_bench: loading %s rows into %s ...\n",
-               report::HumanCount(options.total_rows()).c_str(), path.c_str());
-  WINNOW_RETURN_IF_ERROR(Load(options, **store));
-  return loaded->Save(options.total_rows());
+               report::HumanCount(rows).c_str(), path.c_str());
+  WINNOW_RETURN_IF_ERROR(Load(options, rows, **store));
+  return loaded->Save(rows);
 }
 
 // Which rows are there when a command is done.
 absl::Status Remember(const PeOptions& options, const PeCommand& command, LoadedRows* loaded) {
-  if (command.action == Action::kDelete) return loaded->Save(0);
   const bool wrote_all = command.action == Action::kWrite && !command.is_random &&
                          options.start_row == 0 && options.sample_rate == 1;
   return wrote_all ? loaded->Save(std::max(loaded->rows(), options.rows * options.clients))
