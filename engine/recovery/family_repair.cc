@@ -26,7 +26,8 @@ bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table
 
 absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit) {
   const std::vector<Listed> listed = FindListed(*edit);
-  const std::vector<const FoundSstable*> unlisted = Unlisted(family, *edit, listed);
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<const FoundSstable*> unlisted,
+                          Unlisted(family, *edit, listed));
   lacks_entries_ = false;
   CountMissing(family, listed, unlisted);
   WINNOW_RETURN_IF_ERROR(unlisted.empty() ? KeepLevels(family, listed, edit)
@@ -93,10 +94,11 @@ bool FamilyRepair::NeededLogIsMissing(const FamilyEdit& edit) const {
 // Younger than the manifest are tables with numbers that it had not given out, and those with
 // writes that it did not know: compactions make sequence numbers 0, so that neither sign is enough.
 // Tables that a killed process had just finished look the same; what they hold is elsewhere too,
-// and merging them changes no answer.
-std::vector<const FoundSstable*> FamilyRepair::Unlisted(const ColumnFamilyState& family,
-                                                        const FamilyEdit& edit,
-                                                        const std::vector<Listed>& listed) const {
+// and merging them changes no answer, unless there are operands: each would count twice.
+absl::StatusOr<std::vector<const FoundSstable*>> FamilyRepair::Unlisted(
+    const ColumnFamilyState& family, const FamilyEdit& edit,
+    const std::vector<Listed>& listed) const {
+  const bool has_operands = !edit.merge_operator.value_or("").empty();
   const bool log_is_missing = NeededLogIsMissing(edit);
   std::set<uint64_t> seen;
   for (const Listed& entry : listed) seen.insert(entry.added.file.file_id);
@@ -113,10 +115,32 @@ std::vector<const FoundSstable*> FamilyRepair::Unlisted(const ColumnFamilyState&
       return entry.table == nullptr && Overlaps(family.comparator(), *table, entry.added.file);
     });
     if (!is_younger && !fills_a_hole && !log_is_missing) continue;
+    if (has_operands) {
+      WINNOW_ASSIGN_OR_RETURN(const bool is_elsewhere, IsElsewhere(edit, listed, *table));
+      if (is_elsewhere) continue;
+    }
     // A copy of one that is in use adds nothing.
     if (seen.insert(table->frame.file_id).second) result.push_back(table);
   }
   return result;
+}
+
+// A flush writes what its log still has. A compaction writes what its inputs have, and they go only
+// after the edit that names its outputs. What was ingested was in no log, and nowhere else.
+absl::StatusOr<bool> FamilyRepair::IsElsewhere(const FamilyEdit& edit,
+                                               const std::vector<Listed>& listed,
+                                               const FoundSstable& table) const {
+  if (!table.frame.properties.has_value() || table.frame.properties->is_external) return false;
+  const SstableProperties& properties = *table.frame.properties;
+  const uint64_t first_log = std::max(edit.log_number.value_or(0), state_.oldest_log.value_or(0));
+  WINNOW_ASSIGN_OR_RETURN(
+      const bool is_in_logs,
+      kept_logs_->Hold(first_log, properties.smallest_sequence, properties.largest_sequence));
+  if (is_in_logs) return true;
+  const bool is_whole = logs_.contains(first_log) && !NeededLogIsMissing(edit) &&
+                        std::all_of(listed.begin(), listed.end(),
+                                    [](const Listed& entry) { return entry.table != nullptr; });
+  return is_whole && properties.largest_sequence <= state_.last_sequence.value_or(0);
 }
 
 // A table that a compaction replaced after the manifest was written is not lost.
@@ -226,6 +250,12 @@ absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
   // One sorted run may lie on any level; on the last one no reader looks for anything below it.
   for (const FileMetadata& file : files) edit->added.push_back({kNumLevels - 1, file});
   merged_.emplace_back(family.name());
+  if (!edit->merge_operator.value_or("").empty()) {
+    report_->notes.push_back(absl::StrCat(
+        "column family '", ToAbsl(family.name()), "' has merge operator '", *edit->merge_operator,
+        "': operands that lie in several of the tables that were merged, or in a log that is "
+        "replayed as well, count more than once"));
+  }
   // What the manifest says of logs is as old as it is: the family goes on with the first log that
   // is still there.
   if (NeededLogIsMissing(*edit)) {

@@ -60,8 +60,12 @@ class FamilyRepair {
   std::vector<Listed> FindListed(const FamilyEdit& edit) const;
   bool NeededLogIsMissing(const FamilyEdit& edit) const;
   // Tables of the family that the manifest does not name, if they are to be taken.
-  std::vector<const FoundSstable*> Unlisted(const ColumnFamilyState& family, const FamilyEdit& edit,
-                                            const std::vector<Listed>& listed) const;
+  absl::StatusOr<std::vector<const FoundSstable*>> Unlisted(const ColumnFamilyState& family,
+                                                            const FamilyEdit& edit,
+                                                            const std::vector<Listed>& listed) const;
+  // Does all that this table holds lie in logs that are replayed, or in the tables of the manifest?
+  absl::StatusOr<bool> IsElsewhere(const FamilyEdit& edit, const std::vector<Listed>& listed,
+                                   const FoundSstable& table) const;
   absl::Status KeepLevels(const ColumnFamilyState& family, const std::vector<Listed>& listed,
                           FamilyEdit* edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status MergeAll(const ColumnFamilyState& family, const std::vector<Listed>& listed,

@@ -133,4 +133,20 @@ absl::StatusOr<KeptLogs::OfFamily> KeptLogs::Find(uint32_t family_id, uint64_t l
   return found;
 }
 
+absl::StatusOr<bool> KeptLogs::Hold(uint64_t first_log, SequenceNumber smallest,
+                                    SequenceNumber largest) {
+  WINNOW_RETURN_IF_ERROR(ReadAll());
+  SequenceNumber first_held = 0;
+  SequenceNumber last_held = 0;
+  // Nothing is missing within the suffix, so that its ends say all.
+  for (auto entry = read_.lower_bound(std::max(FirstOfSuffix(), first_log)); entry != read_.end();
+       ++entry) {
+    const Log& log = entry->second;
+    if (log.first_sequence == 0) continue;
+    if (first_held == 0) first_held = log.first_sequence;
+    last_held = log.last_sequence;
+  }
+  return first_held != 0 && first_held <= smallest && largest <= last_held;
+}
+
 }  // namespace winnow

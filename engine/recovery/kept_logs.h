@@ -41,6 +41,9 @@ class KeptLogs {
   // replayed. Errors: those that say nothing of the files.
   absl::StatusOr<OfFamily> Find(uint32_t family_id, uint64_t log_number, uint64_t oldest_log);
 
+  // Do the logs from `first_log` on hold every write from `smallest` to `largest`?
+  absl::StatusOr<bool> Hold(uint64_t first_log, SequenceNumber smallest, SequenceNumber largest);
+
  private:
   struct Entries {
     uint64_t count = 0;

@@ -279,12 +279,7 @@ class DatabaseRepair {
     record.comparator_name = edit.comparator.value_or("");
     record.merge_operator_name = edit.merge_operator.value_or("");
     ColumnFamilyOptions options = OptionsForFamily(record.name);
-    // Another one than the recorded must merge nothing; without one all operands are kept.
-    const bool is_same = options.merge_operator != nullptr &&
-                         options.merge_operator->Name() == record.merge_operator_name;
-    if (!is_same) {
-      options.merge_operator = ParseMergeOperator(record.merge_operator_name).value_or(nullptr);
-    }
+    WINNOW_RETURN_IF_ERROR(ChooseMergeOperator(record, &options));
     record.comparator = options.comparator;
     // Under another order every sound table would look damaged.
     if (record.comparator_name != options.comparator->Name()) {
@@ -301,6 +296,28 @@ class DatabaseRepair {
     // For the tables that are written here, which say it; a repair itself drops nothing for it.
     family->ChangeTtl(edit.ttl_seconds.value_or(0) * kMicrosPerSecond);
     return family;
+  }
+
+  // Without an operator all operands are kept. Another one than the recorded is refused, as an
+  // opening refuses it, before anything is written.
+  absl::Status ChooseMergeOperator(const FamilyRecord& record, ColumnFamilyOptions* options) {
+    const std::string& recorded = record.merge_operator_name;
+    const bool is_named = record.id == 0 || options_.column_families.contains(record.name);
+    const std::string given = !is_named || options->merge_operator == nullptr
+                                  ? ""
+                                  : std::string(options->merge_operator->Name());
+    if (given == recorded && !given.empty()) return absl::OkStatus();
+    if (!given.empty() && !recorded.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("column family '", record.name, "' of ", path_,
+                       " was written with merge operator '", recorded, "', but the options give '",
+                       given, "'"));
+    }
+    options->merge_operator = ParseMergeOperator(recorded).value_or(nullptr);
+    if (options->merge_operator == nullptr && !recorded.empty()) {
+      repaired_.missing_merge_operators[record.name] = recorded;
+    }
+    return absl::OkStatus();
   }
 
   // What no family uses: nothing may remove it, as an opening would. Orphans of an opening stay
@@ -325,7 +342,7 @@ class DatabaseRepair {
                     ? ": was written for databases to ingest, and no manifest says that this one "
                       "did: `winnow ingest` brings it in"
                 : is_foreign ? ": belongs to another database"
-                             : ": not in use: the manifest had given it up, or it is a copy"));
+                             : ": not in use: the manifest had given it up or never took it, or it is a copy"));
     }
     for (const std::string& name : found_.manifest_names()) {
       if (manifest == nullptr || name != manifest->name) replaced_manifests_.push_back(name);

@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_RECOVERY_REPAIR_H_
 #define WINNOW_ENGINE_RECOVERY_REPAIR_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct RepairedFiles {
   std::vector<std::string> merged_families;
   // The options name them, and they are not there.
   std::vector<std::string> missing_families;
+  // Recorded for families whose operator the options do not give: what they have is not merged.
+  std::map<std::string, std::string> missing_merge_operators;
 };
 
 // What RepairDatabase does before it opens the database: SSTables are kept, rewritten or put aside,

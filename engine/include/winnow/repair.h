@@ -43,6 +43,13 @@ struct RepairReport {
 // deleted; so can an entry that was lost, with what lay under it. SSTables that a manifest had
 // given up come back only where others are missing.
 //
+// Operands must not count twice: in a column family with a merge operator an SSTable that the
+// manifest does not know is left out (and goes to `path`/lost) if all that it holds is in the
+// SSTables of the manifest or in logs that are replayed, as it is after a flush or a compaction was
+// killed. Where that cannot be told, SSTables and logs are merged all the same, and a note says
+// that operands may count more than once. An operator that `options` do not give merges nothing:
+// all operands stay, and DB::Open still needs it.
+//
 // Logs that one column family needs hold entries of the others, which their SSTables have too.
 // Where such a family loses an SSTable, or a part of one, these logs are replayed for it once more,
 // if that can only bring back what was there: from the first of them that is replayed to the last
@@ -67,10 +74,10 @@ struct RepairReport {
 // Column families get what the manifest, or else their SSTables, say of them: of filter and time to
 // live the youngest SSTable counts. Comparators other than the default must be in `options`.
 //
-// NotFound: no file of a database there. FailedPrecondition: it is open, another comparator, a
-// newer format, a database of LevelDB or RocksDB. ResourceExhausted: no memory, descriptors or
-// space. PermissionDenied: a file that may not be read or written. Nothing was given up for these.
-// Running it again after a failure or a crash is safe.
+// NotFound: no file of a database there. FailedPrecondition: it is open, another comparator or
+// merge operator, a newer format, a database of LevelDB or RocksDB. ResourceExhausted: no memory,
+// descriptors or space. PermissionDenied: a file that may not be read or written. Nothing was given
+// up for these. Running it again after a failure or a crash is safe.
 absl::StatusOr<RepairReport> RepairDatabase(const Options& options, const std::string& path);
 
 }  // namespace winnow
