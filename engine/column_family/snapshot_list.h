@@ -95,6 +95,12 @@ class SnapshotList {
     if (--num_pauses_ == 0) resumed_.SignalAll();
   }
 
+  // kMaxSequenceNumber: there is no snapshot.
+  SequenceNumber Oldest() const {
+    MutexLock lock(&mutex_);
+    return sequences_.empty() ? kMaxSequenceNumber : sequences_.begin()->first;
+  }
+
   // Distinct sequence numbers, ascending.
   std::vector<SequenceNumber> Sequences() const {
     MutexLock lock(&mutex_);

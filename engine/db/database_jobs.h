@@ -3,6 +3,7 @@
 #ifndef WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 #define WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "engine/column_family/column_family_set.h"
 #include "engine/column_family/snapshot_list.h"
 #include "engine/compaction/compaction_job.h"
+#include "engine/compaction/kept_for_snapshots.h"
 #include "engine/events/event_queue.h"
 #include "engine/file_system/file_in_place.h"
 #include "engine/filter_memory/filter_budget.h"
@@ -74,6 +76,12 @@ class DatabaseJobs final : public BackgroundJobs {
   absl::Status CompactRange(ColumnFamilyState* family, std::optional<std::string_view> begin,
                             std::optional<std::string_view> end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // A snapshot has been released: true if compactions have waited for that.
+  bool HaveWaitedForRelease() const {
+    const SequenceNumber due_from = kept_due_from_.load(std::memory_order_relaxed);
+    return due_from != kMaxSequenceNumber && due_from <= parts_.snapshots->Oldest();
+  }
 
   // Gives each table of the family a filter of its present settings, on the calling thread and
   // beside all other work; one call for a family at a time. `*info` is set after an error too.
@@ -138,6 +146,15 @@ class DatabaseJobs final : public BackgroundJobs {
   static std::unique_ptr<Compaction> PickExpired(ColumnFamilyState* family, bool rewrite)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   std::unique_ptr<Compaction> PickExpiredInAny(bool rewrite, ColumnFamilyState** family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // What the deepest level still holds for snapshots that have been released since.
+  KeptForSnapshots PickKept(const ColumnFamilyState& family) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::unique_ptr<Compaction> PickKeptInAny(ColumnFamilyState** family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Of one that was made for these: what they still hold cannot be left out.
+  static void MarkDeletionsThatStay(const ColumnFamilyState& family, const Compaction& compaction,
+                                    const CompactionJobResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // While it runs its files are nobody else's, and what waits for the family's compactions waits.
@@ -209,6 +226,10 @@ class DatabaseJobs final : public BackgroundJobs {
   bool level0_is_due_ ABSL_GUARDED_BY(database_mutex) = false;
   uint64_t blocks_read_at_last_look_ ABSL_GUARDED_BY(database_mutex) = 0;
   int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+  // The least KeptForSnapshots::due_from of all families when they were last looked at; and whether
+  // files have been compacted since, so that it may be another.
+  std::atomic<SequenceNumber> kept_due_from_{kMaxSequenceNumber};
+  bool look_for_kept_ ABSL_GUARDED_BY(database_mutex) = true;
   // That the scheduler's compactions may use, of background_threads.
   int automatic_compaction_threads_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::optional<PlannedRefilter> planned_refilter_ ABSL_GUARDED_BY(database_mutex);

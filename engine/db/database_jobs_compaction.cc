@@ -4,7 +4,9 @@
 // durable its outputs are orphans and its inputs are whole, so that a failure at any point costs
 // only the work.
 #include <algorithm>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "engine/base/database_closed.h"
@@ -84,7 +86,10 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
       return compaction;
     }
   }
-  return may_expire ? PickExpiredInAny(/*rewrite=*/true, family) : nullptr;
+  if (may_expire) [[unlikely]] {
+    if (auto compaction = PickExpiredInAny(/*rewrite=*/true, family)) return compaction;
+  }
+  return PickKeptInAny(family);
 }
 
 bool DatabaseJobs::IsLeftAlone(const ColumnFamilyState& family) {
@@ -130,6 +135,40 @@ std::unique_ptr<Compaction> DatabaseJobs::PickExpiredInAny(bool rewrite,
   return nullptr;
 }
 
+KeptForSnapshots DatabaseJobs::PickKept(const ColumnFamilyState& family) const {
+  if (IsLeftAlone(family)) return {};
+  return PickKeptForSnapshots(family.version(), family.options(), parts_.snapshots->Oldest());
+}
+
+// All files of all families are looked at only after compactions, and when snapshots go that one of
+// them waits for.
+std::unique_ptr<Compaction> DatabaseJobs::PickKeptInAny(ColumnFamilyState** family) {
+  if (!std::exchange(look_for_kept_, false) && !HaveWaitedForRelease()) return nullptr;
+  SequenceNumber due_from = kMaxSequenceNumber;
+  for (const auto& [id, candidate] : parts_.families->live()) {
+    KeptForSnapshots kept = PickKept(*candidate);
+    due_from = std::min(due_from, kept.due_from);
+    if (kept.compaction == nullptr) continue;
+    look_for_kept_ = true;  // there may be others
+    *family = candidate;
+    return std::move(kept.compaction);
+  }
+  kept_due_from_.store(due_from, std::memory_order_relaxed);
+  // A snapshot that was released meanwhile has seen the number of before, and woken nobody.
+  return HaveWaitedForRelease() ? PickKeptInAny(family) : nullptr;
+}
+
+void DatabaseJobs::MarkDeletionsThatStay(const ColumnFamilyState& family,
+                                         const Compaction& compaction,
+                                         const CompactionJobResult& result) {
+  if (std::string_view(compaction.reason) != kSnapshotsReleasedReason) return;
+  std::set<uint64_t> numbers;
+  for (const FileMetadata& file : result.output.files) numbers.insert(file.number);
+  for (const auto& file : family.version()->files(compaction.output_level)) {
+    if (numbers.contains(file->number())) file->deletions_stay = true;
+  }
+}
+
 // A range compaction takes all files of its range, which others must not write into meanwhile:
 // beside it, level 0 alone is kept small. While it waits for the family, not even that, or it might
 // never get it. The same beside compactions that were picked by another style, which knows nothing
@@ -151,7 +190,8 @@ bool DatabaseJobs::CompactionIsDue() const {
     // What is due for ever, since damage keeps it from being done, is nothing to wait for.
     if (family->picker.CanPick(family->version(), family->options())) return true;
     if (PickCovered(family) != nullptr || PickExpired(family, /*rewrite=*/false) != nullptr ||
-        PickExpired(family, /*rewrite=*/true) != nullptr) {
+        PickExpired(family, /*rewrite=*/true) != nullptr ||
+        PickKept(*family).compaction != nullptr) {
       return true;
     }
   }
@@ -222,6 +262,7 @@ void DatabaseJobs::CountDropped(const Compaction& compaction, ThreadCounters* co
 
 void DatabaseJobs::MarkRunning(ColumnFamilyState* family, const Compaction& compaction, bool runs) {
   compaction.MarkInputs(runs);
+  look_for_kept_ = look_for_kept_ || !runs;
   CountRunning(family, runs ? 1 : -1);
 }
 
@@ -270,6 +311,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     // Damage of what was written says nothing of the inputs: it is written again.
     if (absl::IsDataLoss(installed)) installed = absl::UnavailableError(installed.message());
     WINNOW_RETURN_IF_ERROR(installed);
+    MarkDeletionsThatStay(*family, compaction, result);
     // What readers find is no longer what they found. Once they have the view, so that nobody keeps
     // what the old one has.
     if (compaction.drops_inputs || result.values.removed + result.values.changed > 0) {

@@ -43,6 +43,7 @@ class DbIterator final : public Iterator {
         options_(std::move(options)),
         moment_(std::move(input.moment)),
         questions_(std::move(input.questions)),
+        steps_under_tombstones_(std::move(input.steps_under_tombstones)),
         internal_(std::move(input.internal)),
         snapshot_(input.snapshot) {}
 
@@ -73,6 +74,7 @@ class DbIterator final : public Iterator {
       internal_ = std::move(input.internal);
       questions_ = std::move(input.questions);
       moment_ = std::move(input.moment);
+      steps_under_tombstones_ = std::move(input.steps_under_tombstones);
       view_ = std::move(input.view);
       snapshot_ = input.snapshot;
       valid_ = false;
@@ -194,9 +196,20 @@ class DbIterator final : public Iterator {
     valid_ = false;
     status_ = OutOfMemory();
   }
+  void TakeStepsUnderTombstones() {
+    if (steps_under_tombstones_ == nullptr) [[likely]]
+      return;
+    StepsUnderTombstones& steps = *steps_under_tombstones_;
+    all_skipped_ += std::exchange(steps.num_entries, 0);
+    const uint64_t in_a_row = std::exchange(steps.most_in_a_row, 0);
+    if (in_a_row <= most_skipped_) return;
+    most_skipped_ = in_a_row;
+    garbage_key_ = std::move(steps.key);
+  }
   // Counts go to the thread that calls now, which may be another each time. What has been handed
   // over before is subtracted, since `reads` only grows.
   void HandOverCounts() {
+    TakeStepsUnderTombstones();
     ThreadCounters& counters = options_.recorder->Local();
     counters.Add(Ticker::kIteratorSteps, std::exchange(steps_, 0));
     counters.Add(Ticker::kIteratorEntriesSkipped,
@@ -473,6 +486,7 @@ class DbIterator final : public Iterator {
   // If there are values with write times; internal_ looks at it.
   std::unique_ptr<IteratorMoment> moment_;
   std::unique_ptr<RangeQuestions> questions_;  // may be null; internal_ asks them
+  std::unique_ptr<StepsUnderTombstones> steps_under_tombstones_;  // may be null; as questions_
   std::unique_ptr<InternalIterator> internal_;
   SequenceNumber snapshot_;
   Direction direction_ = kForward;

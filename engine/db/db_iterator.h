@@ -12,6 +12,7 @@
 #include "engine/db/expiring_iterator.h"
 #include "engine/events/event_queue.h"
 #include "engine/statistics/recorder.h"
+#include "engine/version/iterator_tombstones.h"
 #include "winnow/db.h"
 #include "winnow/iterator.h"
 
@@ -25,6 +26,8 @@ struct DbIteratorInput {
   std::shared_ptr<const ReadView> view;
   // If there are values with write times.
   std::unique_ptr<IteratorMoment> moment;
+  // If there are range deletions; `internal` adds to it.
+  std::unique_ptr<StepsUnderTombstones> steps_under_tombstones;
   // If there are range filters, and bounds to ask them for.
   std::unique_ptr<RangeQuestions> questions;
   std::unique_ptr<InternalIterator> internal;

@@ -28,9 +28,12 @@ void AddTombstonesOf(const Memtable& memtable, IteratorTombstones* tombstones) {
 }
 
 // Worth a flush for what readers pass: at least a quarter of it are deletions, which take what they
-// hide here along; and it is no tiny one, or each scan of a queue would make a table.
-bool IsMostlyGarbage(const Memtable& memtable, size_t write_buffer_bytes) {
-  return memtable.num_deletions() >= memtable.num_entries() / 4 + 1 &&
+// hide here along, or as many entries were passed and it has range deletions to hide them; and it
+// is no tiny one, or each scan of a queue would make a table.
+bool IsMostlyGarbage(const Memtable& memtable, uint64_t passed, size_t write_buffer_bytes) {
+  const uint64_t much = memtable.num_entries() / 4 + 1;
+  const bool hides_range = memtable.range_tombstones().Shared() != nullptr && passed >= much;
+  return (memtable.num_deletions() >= much || hides_range) &&
          memtable.memory_bytes() >= write_buffer_bytes / 8;
 }
 
@@ -100,7 +103,9 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
   std::optional<IteratorTombstones> tombstones;
   // After the snapshot's number was read: what comes in later is too new for it.
   if (view->has_range_deletions()) [[unlikely]] {
-    tombstones.emplace(view->comparator, input.snapshot, options.lower_bound, options.upper_bound);
+    input.steps_under_tombstones = std::make_unique<StepsUnderTombstones>();
+    tombstones.emplace(view->comparator, input.snapshot, options.lower_bound, options.upper_bound,
+                       input.steps_under_tombstones.get());
   }
   const auto add_memtable = [&](const Memtable& memtable) {
     std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
@@ -213,17 +218,13 @@ void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string
   // In a forked child any lock may be held by a thread that the child has not.
   if (!process_.IsThisOne()) return;
   UnlessOutOfMemory([&] {
-    Event event;
-    event.kind = Event::Kind::kGarbageMet;
-    event.column_family = std::string(family->name());
-    event.num_inputs = num_entries;
-    events_.Add(std::move(event));
+    events_.AddGarbage(family->name(), num_entries);
     // That of the view, which may have been retired since: NoteGarbage marks it all the same, and
     // the leader looks whether the present one is marked.
     Memtable& memtable = *view.active;
     // The iterator may be destroyed after the database was closed: then nothing is asked for.
     const bool can_work = !options_.read_only && IsUsable();
-    if (can_work && IsMostlyGarbage(memtable, Own(family)->write_buffer_bytes()) &&
+    if (can_work && IsMostlyGarbage(memtable, num_entries, Own(family)->write_buffer_bytes()) &&
         memtable.NoteGarbage()) {
       leader_.WantEarlyFlush(Own(family));
     }

@@ -519,8 +519,14 @@ const Snapshot* DBImpl::GetSnapshot() {
 }
 
 void DBImpl::ReleaseSnapshot(const Snapshot* snapshot) {
-  if (process_.IsThisOne()) [[likely]]
-    snapshots_.Remove(snapshot);
+  if (!process_.IsThisOne()) [[unlikely]]
+    return;
+  snapshots_.Remove(snapshot);
+  // Nearly never, so that a release takes no lock that others hold for long.
+  if (!jobs_.HaveWaitedForRelease() || !IsUsable()) [[likely]]
+    return;
+  DatabaseLock lock(&mutex_);
+  scheduler_.SignalWork();
 }
 
 }  // namespace winnow

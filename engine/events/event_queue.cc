@@ -1,6 +1,9 @@
 #include "engine/events/event_queue.h"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -17,11 +20,18 @@ namespace {
 // event, only to whoever reads.
 constexpr size_t kMaxCorruptions = 1000;  // whose messages are remembered
 
-// Between two events of one family, so that a flood of failures does not drive all else out of LOG.
-constexpr std::chrono::minutes kBetweenMergeFailures{1};
+// Between two events of one kind and family, so that a flood of failures, or of scans over deleted
+// keys, does not drive all else out of LOG.
+constexpr std::chrono::minutes kSilence{1};
 
-// From so many on those whose minute is over are forgotten: names come and go with families.
-constexpr size_t kManyMergeFailures = 1000;
+// From so many on those whose silence is over are forgotten: names come and go with families.
+constexpr size_t kManyFamilies = 1000;
+
+template <typename Entry>
+void ForgetEnded(std::map<std::string, Entry>* by_family, SteadyTime now) {
+  if (by_family->size() < kManyFamilies) return;
+  std::erase_if(*by_family, [&](const auto& entry) { return entry.second.silent_until <= now; });
+}
 
 }  // namespace
 
@@ -175,6 +185,30 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
   corruptions_reported_.erase(reported);
 }
 
+void EventQueue::AddGarbage(std::string_view family, uint64_t num_entries) {
+  UnlessOutOfMemory([&] {
+    Event event;
+    event.kind = Event::Kind::kGarbageMet;
+    event.column_family = std::string(family);
+    {
+      MutexLock lock(&mutex_);
+      if (stopping_ || idle_) return;
+      Garbage& garbage = garbage_[event.column_family];
+      garbage.longest = std::max(garbage.longest, num_entries);
+      const SteadyTime now = SteadyNow();
+      if (now < garbage.silent_until) return;
+      garbage.silent_until = now + kSilence;
+      event.num_inputs = std::exchange(garbage.longest, 0);
+      ForgetEnded(&garbage_, now);
+    }
+    const uint64_t told = event.num_inputs;
+    if (Add(std::move(event))) return;
+    // The next one may come at once, and tells of this one too.
+    MutexLock lock(&mutex_);
+    garbage_[std::string(family)] = {told, SteadyTime()};
+  });
+}
+
 void EventQueue::AddMergeFailures(std::string_view family, std::string_view call,
                                   const absl::Status& status, uint64_t count) {
   if (status.ok() || count == 0) return;
@@ -192,13 +226,10 @@ void EventQueue::AddMergeFailures(std::string_view family, std::string_view call
       failures.count += count;
       const SteadyTime now = SteadyNow();
       if (now < failures.silent_until) return;
-      failures.silent_until = now + kBetweenMergeFailures;
+      failures.silent_until = now + kSilence;
       // Those that were only counted in the silent minute are told with the next event.
       event.num_inputs = std::exchange(failures.count, 0);
-      if (merge_failures_.size() >= kManyMergeFailures) {
-        std::erase_if(merge_failures_,
-                      [&](const auto& entry) { return entry.second.silent_until <= now; });
-      }
+      ForgetEnded(&merge_failures_, now);
     }
     const uint64_t told = event.num_inputs;
     if (Add(std::move(event))) return;

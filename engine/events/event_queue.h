@@ -45,6 +45,9 @@ class EventQueue {
   bool Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_);
   // Does nothing unless it is DataLoss, with a message that was not delivered before.
   void AddIfCorruption(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // An iterator passed so many deleted or hidden entries in a row. An event comes once a minute for
+  // each family, and tells of the longest row since the last.
+  void AddGarbage(std::string_view family, uint64_t num_entries) ABSL_LOCKS_EXCLUDED(mutex_);
   // An operator made no value of `count` keys of the family, the first of them with this error.
   // Most are only counted: however many there are, an event comes once a minute.
   void AddMergeFailures(std::string_view family, std::string_view call, const absl::Status& status,
@@ -81,6 +84,11 @@ class EventQueue {
     SteadyTime silent_until;
   };
   std::map<std::string, MergeFailures> merge_failures_ ABSL_GUARDED_BY(mutex_);  // by family
+  struct Garbage {
+    uint64_t longest = 0;  // that no event has told of
+    SteadyTime silent_until;
+  };
+  std::map<std::string, Garbage> garbage_ ABSL_GUARDED_BY(mutex_);  // by family
 };
 
 }  // namespace winnow

@@ -13,6 +13,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
       : comparator_(tombstones.comparator_),
         snapshot_(tombstones.snapshot_),
         bounds_(tombstones.bounds_),
+        steps_(tombstones.steps_),
         runs_(tombstones.runs_),
         iterator_(std::move(iterator)) {
     // What was added before the source began is of newer sources, the rest its own.
@@ -66,6 +67,13 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
     }
     return false;
   }
+  // The `in_a_row`-th entry that is stepped over.
+  void CountStep(std::string_view user_key, uint64_t in_a_row) {
+    steps_->num_entries++;
+    if (in_a_row % StepsUnderTombstones::kMany != 0 || in_a_row <= steps_->most_in_a_row) return;
+    steps_->most_in_a_row = in_a_row;
+    steps_->key.assign(user_key);
+  }
   // In front of all versions of a user key.
   void SetSeekKey(std::string_view user_key) {
     seek_key_.clear();
@@ -75,6 +83,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
   void SkipForward() {
     // Each turn ends at an entry that may be shown, or moves on. An error makes the iterator
     // invalid, and ends the loop with it.
+    uint64_t in_a_row = 0;
     while (iterator_->Valid()) {
       const std::string_view internal_key = iterator_->key();
       const std::string_view user_key = UserKey(internal_key);
@@ -89,6 +98,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
         SetSeekKey(cover->CoveredUpTo());
         iterator_->Seek(seek_key_);
       } else if (IsHiddenByOwn(user_key, Sequence(internal_key))) {
+        CountStep(user_key, ++in_a_row);
         iterator_->Next();
       } else {
         return;
@@ -97,6 +107,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
   }
 
   void SkipBackward() {
+    uint64_t in_a_row = 0;
     while (iterator_->Valid()) {
       const std::string_view internal_key = iterator_->key();
       const std::string_view user_key = UserKey(internal_key);
@@ -109,6 +120,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
         SetSeekKey(cover->CoveredFrom());
         iterator_->SeekForPrev(seek_key_);
       } else if (IsHiddenByOwn(user_key, Sequence(internal_key))) {
+        CountStep(user_key, ++in_a_row);
         iterator_->Prev();
       } else {
         return;
@@ -119,6 +131,7 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
   const InternalKeyComparator comparator_;
   const SequenceNumber snapshot_;
   const std::shared_ptr<const Bounds> bounds_;
+  StepsUnderTombstones* const steps_;
   // Shared with the iterators of other sources, and kept for as long as one of them lives: the
   // cursors point into them.
   const std::vector<std::shared_ptr<const Run>> runs_;
@@ -130,10 +143,12 @@ class IteratorTombstones::HidingIterator final : public InternalIterator {
 
 IteratorTombstones::IteratorTombstones(const InternalKeyComparator& comparator,
                                        SequenceNumber snapshot, std::optional<std::string> lower,
-                                       std::optional<std::string> upper)
+                                       std::optional<std::string> upper,
+                                       StepsUnderTombstones* steps)
     : comparator_(comparator),
       snapshot_(snapshot),
-      bounds_(std::make_shared<const Bounds>(Bounds{std::move(lower), std::move(upper)})) {}
+      bounds_(std::make_shared<const Bounds>(Bounds{std::move(lower), std::move(upper)})),
+      steps_(steps) {}
 
 void IteratorTombstones::AddRun(std::vector<const RangeTombstoneIndex*> run,
                                 std::shared_ptr<const void> holder) {

@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_VERSION_ITERATOR_TOMBSTONES_H_
 #define WINNOW_ENGINE_VERSION_ITERATOR_TOMBSTONES_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,15 @@
 
 namespace winnow {
 
+// What an iterator has stepped over because a tombstone of the same source hides it.
+struct StepsUnderTombstones {
+  static constexpr uint64_t kMany = 1024;
+
+  uint64_t num_entries = 0;
+  uint64_t most_in_a_row = 0;  // a multiple of kMany
+  std::string key;             // of the last of these
+};
+
 // The tombstones of the sources of one iterator: memtables, files of level 0, deeper levels.
 // Sources are begun newest first, and what is hidden is an iterator over the last one that was
 // begun.
@@ -23,9 +33,11 @@ namespace winnow {
 // newer entries, and steps are made one by one.
 class IteratorTombstones {
  public:
-  // Entries before `lower` and from `upper` on may be shown though they are hidden.
+  // Entries before `lower` and from `upper` on may be shown though they are hidden. Iterators add
+  // to `*steps`, which outlives them.
   IteratorTombstones(const InternalKeyComparator& comparator, SequenceNumber snapshot,
-                     std::optional<std::string> lower, std::optional<std::string> upper);
+                     std::optional<std::string> lower, std::optional<std::string> upper,
+                     StepsUnderTombstones* steps);
   IteratorTombstones(const IteratorTombstones&) = delete;
   IteratorTombstones& operator=(const IteratorTombstones&) = delete;
 
@@ -52,6 +64,7 @@ class IteratorTombstones {
   const InternalKeyComparator comparator_;
   const SequenceNumber snapshot_;
   const std::shared_ptr<const Bounds> bounds_;
+  StepsUnderTombstones* const steps_;
   std::vector<std::shared_ptr<const Run>> runs_;  // newest source first
   size_t first_of_source_ = 0;
 };

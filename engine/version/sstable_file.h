@@ -144,6 +144,8 @@ class SstableFile {
   int compacted_into ABSL_GUARDED_BY(database_mutex) = 0;  // the level, if it is
   // A compaction met damage in it: it stays as it is.
   bool quarantined ABSL_GUARDED_BY(database_mutex) = false;
+  // A compaction that was to leave out its deletions has written them again.
+  bool deletions_stay ABSL_GUARDED_BY(database_mutex) = false;
 
  private:
   // The file behind the reader, places in versions and among the open files, and what the allocator

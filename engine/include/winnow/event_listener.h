@@ -27,8 +27,9 @@ struct Event {
     kFlushBegin,      // column_family, num_inputs (memtables)
     kFlushEnd,        // the same, and status, num_outputs (files), bytes_written, duration
     // column_family, num_inputs (files), input_level, output_level; message: why, as "level 0 is
-    // full", "manual compaction", "expired" (a time to live) or "range deleted" (files that go
-    // unread, since range deletions cover them)
+    // full", "manual compaction", "expired" (a time to live), "range deleted" (files that go
+    // unread, since range deletions cover them) or "snapshots released" (a file of the deepest
+    // level, without what only they could see)
     kCompactionBegin,
     kCompactionEnd,  // the same, and status, num_outputs, bytes_read, bytes_written, duration
     // column_family; message: the filter that its files are to have; path: the one SSTable that the
@@ -37,7 +38,8 @@ struct Event {
     kRefilterEnd,  // the same, and status, num_outputs (files), bytes_read, bytes_written, duration
     kIngestEnd,    // status, num_inputs (files), bytes_written, duration; message: their levels
     // column_family, num_inputs: an iterator passed so many deleted or hidden entries between two
-    // that it showed; the SSTables that they are in are compacted early
+    // that it showed; the SSTables that they are in are compacted early. At most once a minute for
+    // each column family, and then the most of that minute
     kGarbageMet,
     kWriteStallBegin,  // column_family, message: writes are delayed or wait from now on
     kWriteStallEnd,    // column_family, duration; reported with the first write that is not stalled

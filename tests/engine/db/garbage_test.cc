@@ -81,6 +81,44 @@ TEST(Garbage, AnIteratorTellsWhatItPassed) {
   EXPECT_GE(events->events()[0].num_inputs, 5900u);
 }
 
+// A reader that comes by the same deletions again and again says nothing new.
+TEST(Garbage, IsToldOnceAMinuteForEachFamily) {
+  Options options = MemoryDb::Quiet();
+  const auto events = std::make_shared<EventsOfKind>(Event::Kind::kGarbageMet);
+  options.listeners.push_back(events);
+  MemoryDb db(options);
+  MakeTree(&db, 3000, 0);
+  for (int i = 0; i < 50; i++) EXPECT_EQ(CountKeys(db.get()), 17000u);
+  ASSERT_TRUE(db->Close().ok());
+  EXPECT_EQ(events->events().size(), 1u);
+}
+
+// The range deletion and what it hides lie in the same memtable, and are stepped over one by one.
+TEST(Garbage, WhatARangeDeletionHidesIsCountedAndFlushed) {
+  Options options = MemoryDb::Quiet();
+  options.disable_auto_compactions = false;
+  options.write_buffer_bytes = 1 << 20;
+  const auto events = std::make_shared<EventsOfKind>(Event::Kind::kGarbageMet);
+  options.listeners.push_back(events);
+  MemoryDb db(options);
+  for (uint64_t i = 0; i < 3000; i++) db.Put(NumberedKey(i), std::string(100, 'v'));
+  ASSERT_TRUE(db->DeleteRange(WriteOptions(), NumberedKey(100), NumberedKey(2900)).ok());
+  EXPECT_EQ(CountKeys(db.get()), 200u);
+  const auto backwards = db->NewIterator({});
+  uint64_t count = 0;
+  for (backwards->SeekToLast(); backwards->Valid(); backwards->Prev()) count++;
+  EXPECT_EQ(count, 200u);
+  ASSERT_TRUE(backwards->Refresh().ok());
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kIteratorEntriesSkipped), 2 * 2800u);
+  db.Put("last", "value");
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFlushes), 1u);
+  EXPECT_EQ(EntriesOf(db.get()), 200u);
+  ASSERT_TRUE(db->Close().ok());
+  ASSERT_EQ(events->events().size(), 1u);
+  EXPECT_EQ(events->events()[0].num_inputs, 2048u);
+}
+
 // Deletions at level 5, over 20,000 entries of level 6 that nothing else is to be done with.
 std::vector<std::string> ReasonsAfter(int num_deleted, int num_puts, bool scan,
                                       const char* style = "leveled") {

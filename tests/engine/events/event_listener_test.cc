@@ -533,6 +533,19 @@ TEST(EventQueueTest, MergeFailuresOfWhichTheEventWasLostAreCountedInTheNextOne) 
   EXPECT_EQ(told[0].num_inputs, 4u);
 }
 
+TEST(EventQueueTest, GarbageOfWhichTheEventWasLostIsToldWithTheNextOne) {
+  FullQueue full;
+  full.queue().AddGarbage("default", 3000);
+  full.LetGo();
+  full.queue().AddGarbage("default", 2000);
+  full.queue().AddGarbage("default", 9000);
+  full.queue().AddGarbage("other", 1000);
+  const std::vector<Event> told = full.ToldAtTheEnd(Kind::kGarbageMet);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].num_inputs, 3000u);
+  EXPECT_EQ(told[1].column_family, "other");
+}
+
 TEST(EventQueueTest, OptionsWithANullListenerAreRefused) {
   Options options;
   options.listeners.push_back(nullptr);
