@@ -48,6 +48,8 @@ void BatchIndex::AddSince(const WriteBatchMark& mark, const InternalKeyComparato
 // While the batch still has the bytes: the order of the index compares keys where they lie in it.
 // What AddSince did not come to, for want of memory, is not found, and that is fine.
 void BatchIndex::RemoveSince(const WriteBatchMark& mark) {
+  // A cursor stands on the newest update at the furthest: none loses its place.
+  if (mark.num_updates == batch_->num_updates()) return;
   removals_++;
   const std::string_view encoded = batch_->encoded();
   BatchReader reader = ReaderSince(*batch_, mark);

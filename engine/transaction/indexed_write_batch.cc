@@ -346,6 +346,11 @@ absl::Status IndexedWriteBatch::Get(const ReadOptions& options, std::string_view
                                     PinnedValue* value) {
   return Get(options, rep_->default_family, key, value);
 }
+void IndexedWriteBatch::MultiGet(const ReadOptions& options, std::span<const std::string_view> keys,
+                                 std::span<PinnedValue> values, std::span<absl::Status> statuses) {
+  MultiGet(options, rep_->default_family, keys, values, statuses);
+}
+
 std::unique_ptr<Iterator> IndexedWriteBatch::NewIterator(const ReadOptions& options) {
   return NewIterator(options, rep_->default_family);
 }

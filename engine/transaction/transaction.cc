@@ -45,17 +45,14 @@ class TransactionImpl final : public Transaction {
   ColumnFamily* DefaultColumnFamily() const override { return default_family_; }
 
   absl::Status Put(ColumnFamily* family, std::string_view key, std::string_view value) override {
-    WINNOW_RETURN_IF_ERROR(Rely(family, key));
-    return updates_.Put(family, key, value);
+    return Update(family, key, [&] { return updates_.Put(family, key, value); });
   }
   absl::Status Delete(ColumnFamily* family, std::string_view key) override {
-    WINNOW_RETURN_IF_ERROR(Rely(family, key));
-    return updates_.Delete(family, key);
+    return Update(family, key, [&] { return updates_.Delete(family, key); });
   }
   absl::Status Merge(ColumnFamily* family, std::string_view key,
                      std::string_view operand) override {
-    WINNOW_RETURN_IF_ERROR(Rely(family, key));
-    return updates_.Merge(family, key, operand);
+    return Update(family, key, [&] { return updates_.Merge(family, key, operand); });
   }
   absl::Status DeleteRange(ColumnFamily* family, std::string_view begin,
                            std::string_view end) override {
@@ -124,9 +121,20 @@ class TransactionImpl final : public Transaction {
   absl::Status GetForUpdateInto(const ReadOptions& options, ColumnFamily* family,
                                 std::string_view key, Value* value);
 
+  // Relies on the key, and updates it. If the update is refused, both are undone.
+  template <typename Call>
+  absl::Status Update(const ColumnFamily* family, std::string_view key, Call update) {
+    bool is_new = false;
+    WINNOW_RETURN_IF_ERROR(Rely(family, key, &is_new));
+    absl::Status status = update();
+    if (!status.ok() && is_new) Forget(*static_cast<const ColumnFamilyState*>(family), key);
+    return status;
+  }
+
   // From now on the transaction's success depends on nobody else's writing the key, which a
-  // pessimistic one locks for that.
-  absl::Status Rely(const ColumnFamily* family, std::string_view key);
+  // pessimistic one locks for that. `*is_new`: it did not yet.
+  absl::Status Rely(const ColumnFamily* family, std::string_view key, bool* is_new);
+  void Forget(const ColumnFamilyState& family, std::string_view key);
   absl::Status RelyOnNew(const ColumnFamilyState& family, std::string_view key,
                          TrackedFamily* tracked);
   // The same of all keys of a range, none of which is locked.
@@ -208,7 +216,8 @@ absl::Status TransactionImpl::GetForUpdateInto(const ReadOptions& options, Colum
   }
   // The lock, or the number, comes before the read: a write that the read does not see is a
   // conflict.
-  WINNOW_RETURN_IF_ERROR(Rely(family, key));
+  bool is_new = false;
+  WINNOW_RETURN_IF_ERROR(Rely(family, key, &is_new));
   return GetInto(options, family, key, value);
 }
 
@@ -233,15 +242,29 @@ absl::StatusOr<const ColumnFamilyState*> TransactionImpl::CheckKey(const ColumnF
   return state;
 }
 
-absl::Status TransactionImpl::Rely(const ColumnFamily* family, std::string_view key) {
+absl::Status TransactionImpl::Rely(const ColumnFamily* family, std::string_view key,
+                                   bool* is_new) {
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_ASSIGN_OR_RETURN(const ColumnFamilyState* const state, CheckKey(family, key));
     // A key that is relied on already keeps its number, which is the older and stricter one, and
     // its lock.
     TrackedFamily& tracked = tracked_.try_emplace(state->id(), state).first->second;
     if (tracked.keys.contains(key)) return absl::OkStatus();
-    return RelyOnNew(*state, key, &tracked);
+    WINNOW_RETURN_IF_ERROR(RelyOnNew(*state, key, &tracked));
+    *is_new = true;
+    return absl::OkStatus();
   });
+}
+
+void TransactionImpl::Forget(const ColumnFamilyState& family, std::string_view key) {
+  const auto tracked = tracked_.find(family.id());
+  if (tracked == tracked_.end()) return;
+  const auto place = tracked->second.keys.find(key);
+  if (place == tracked->second.keys.end()) return;
+  // As End does: with the database closed the lock has gone.
+  if (place->second.is_locked && manager_->IsUsable()) manager_->locks().Unlock(family, key);
+  tracked_bytes_ -= key.size() + kBytesOfPlace;
+  tracked->second.keys.erase(place);
 }
 
 absl::Status TransactionImpl::CheckRoomFor(size_t more_bytes) const {

@@ -54,7 +54,10 @@ class IndexedWriteBatch {
                 std::span<const std::string_view> keys, std::span<PinnedValue> values,
                 std::span<absl::Status> statuses);
   // Shows the updates made so far; later ones are not shown. Must be destroyed before the batch and
-  // before the database is closed. After Clear or RollbackToSavepoint it has an error.
+  // before the database is closed. Once Clear or RollbackToSavepoint has removed updates it still
+  // shows the entry where it stands, and its next move ends it with FailedPrecondition. A key whose
+  // operands in the database make no value ends it as it ends DB's, also if the batch has a value
+  // for the key.
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options, ColumnFamily* family);
 
   absl::Status SetSavepoint();
@@ -76,6 +79,8 @@ class IndexedWriteBatch {
   absl::Status DeleteRange(std::string_view begin, std::string_view end);
   absl::Status Get(const ReadOptions& options, std::string_view key, std::string* value);
   absl::Status Get(const ReadOptions& options, std::string_view key, PinnedValue* value);
+  void MultiGet(const ReadOptions& options, std::span<const std::string_view> keys,
+                std::span<PinnedValue> values, std::span<absl::Status> statuses);
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options);
 
  private:

@@ -25,6 +25,9 @@
 //     added to a range that this one deletes is.
 //   - Without `snapshot_at_begin`, besides: two reads of a key may differ, and reads of several
 //     keys may see different moments, unless they are made by GetForUpdate.
+//   - What nobody writes is no conflict: a value whose time to live ends meanwhile; without
+//     `snapshot_at_begin` one that a compaction filter removes or changes; and what is ingested with
+//     IngestOptions::behind, which shows through whatever snapshot.
 //
 // What is no conflict may be taken for one where old files are dropped unread (`compaction = fifo`,
 // or values whose time to live is up): once a file of the column family has gone that was written
@@ -143,8 +146,9 @@ class Transaction {
                         std::span<const std::string_view> keys, std::span<PinnedValue> values,
                         std::span<absl::Status> statuses) = 0;
   // Shows the writes made so far; later ones are not shown. Never null. To be destroyed before the
-  // transaction and before the database is closed; it may be used after Commit. After a rollback,
-  // to a savepoint too, one that showed writes has an error.
+  // transaction and before the database is closed; it may be used after Commit. Once a
+  // rollback, to a savepoint too, has undone writes, the next move of one that showed writes ends it
+  // with FailedPrecondition.
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options,
                                                 ColumnFamily* family) = 0;
 

@@ -184,6 +184,40 @@ TEST(IndexedWriteBatch, AnIteratorOfUpdatesThatWereRolledBackSaysSo) {
   EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(IndexedWriteBatch, ARollbackOfNothingLeavesIteratorsAlone) {
+  MemoryDb db;
+  IndexedWriteBatch batch(*db);
+  EXPECT_TRUE(batch.Put("a", "1").ok());
+  EXPECT_TRUE(batch.Put("b", "2").ok());
+  EXPECT_TRUE(batch.SetSavepoint().ok());
+  const auto it = batch.NewIterator(ReadOptions(), db->DefaultColumnFamily());
+  it->SeekToFirst();
+  EXPECT_TRUE(batch.RollbackToSavepoint().ok());
+  it->Next();
+  ASSERT_TRUE(it->Valid()) << it->status();
+  EXPECT_EQ(it->key(), "b");
+  batch.Clear();
+  EXPECT_EQ(it->key(), "b") << "its copies stay until it moves";
+  EXPECT_EQ(it->value(), "2");
+  it->Prev();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_TRUE(absl::IsFailedPrecondition(it->status()));
+}
+
+TEST(IndexedWriteBatch, MultiGetOfTheDefaultFamilyNeedsNoHandle) {
+  MemoryDb db;
+  db.Put("a", "1");
+  IndexedWriteBatch batch(*db);
+  EXPECT_TRUE(batch.Put("b", "2").ok());
+  const std::vector<std::string_view> keys = {"a", "b", "c"};
+  std::vector<PinnedValue> values(3);
+  std::vector<absl::Status> statuses(3);
+  batch.MultiGet(ReadOptions(), keys, values, statuses);
+  EXPECT_EQ(values[0].view(), "1");
+  EXPECT_EQ(values[1].view(), "2");
+  EXPECT_TRUE(absl::IsNotFound(statuses[2]));
+}
+
 TEST(IndexedWriteBatch, KeysThatCompareEqualAreOneKey) {
   MemoryDb db(CaseBlindOptions());
   db.Put("key", "base");

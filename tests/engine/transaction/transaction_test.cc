@@ -220,6 +220,27 @@ TEST_P(TransactionTest, BadInputIsRefusedAndTheTransactionGoesOn) {
   EXPECT_EQ(db_->BeginTransaction(options).status().code(), kBad);
 }
 
+// Nothing rests on a write that was refused: neither the commit nor, by a lock, another transaction.
+TEST_P(TransactionTest, ARefusedWriteLeavesNeitherLockNorReliance) {
+  const auto transaction = Begin();
+  EXPECT_TRUE(absl::IsFailedPrecondition(transaction->Merge("key", "operand")))
+      << "the family has no operator";
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(transaction->Put("key", std::string(kMaxValueBytes + 1, 'v'))));
+  ASSERT_TRUE(transaction->Put("held", "1").ok());
+  EXPECT_FALSE(transaction->Merge("held", "operand").ok());
+  const auto other = Begin();
+  ASSERT_TRUE(other->Put("key", "other").ok());
+  // What was relied on before is relied on still.
+  if (GetParam() == Mode::kPessimistic) {
+    EXPECT_TRUE(absl::IsDeadlineExceeded(other->Put("held", "2")));
+  }
+  ASSERT_TRUE(other->Commit().ok());
+  EXPECT_TRUE(transaction->Commit().ok());
+  EXPECT_EQ(db_.Get("key"), "other");
+  EXPECT_EQ(db_.Get("held"), "1");
+}
+
 TEST_P(TransactionTest, AfterTheDatabaseClosesEveryCallSaysSo) {
   const auto transaction = Begin();
   const auto untouched = Begin();
