@@ -54,6 +54,7 @@ absl::StatusOr<ExitCode> RunMultiGet(const Arguments& arguments, Output& output)
   const bool hex = arguments.Has("hex");
   const PairFormat format{.form = PrintedForm(arguments)};
   bool all_found = true;
+  absl::Status failed;
   for (size_t begin = 0; begin < keys.size(); begin += kKeysPerMultiGet) {
     const size_t count = std::min(kKeysPerMultiGet, keys.size() - begin);
     const std::vector<std::string_view> views(keys.begin() + begin, keys.begin() + begin + count);
@@ -62,7 +63,12 @@ absl::StatusOr<ExitCode> RunMultiGet(const Arguments& arguments, Output& output)
     opened.db->MultiGet(ReadOptions(), opened.family, views, values, statuses);
     for (size_t i = 0; i < count; i++) {
       const bool found = statuses[i].ok();
-      if (!found && !absl::IsNotFound(statuses[i])) return statuses[i];
+      if (!found && !absl::IsNotFound(statuses[i])) {
+        // It fails no other key. The first is the command's error, at its end.
+        if (!failed.ok()) Complain("mget", ToStd(statuses[i].message()));
+        failed.Update(statuses[i]);
+        continue;
+      }
       all_found = all_found && found;
       const std::string_view value = values[i].view();
       if (arguments.Has("json")) {
@@ -72,6 +78,7 @@ absl::StatusOr<ExitCode> RunMultiGet(const Arguments& arguments, Output& output)
       }
     }
   }
+  WINNOW_RETURN_IF_ERROR(failed);
   return all_found ? ExitCode::kOk : ExitCode::kNo;
 }
 
@@ -99,8 +106,11 @@ Command MultiGetCommand() {
       .summary = "print keys and values of several keys",
       .details = R"(
 Prints KEY<TAB>VALUE, escaped as in `winnow scan`, for each key that exists, in the order
-given. Exit code 1 if any is absent.)",
-      .json = R"(one line per key: {"key":K,"found":true,"value":V} or {"key":K,"found":false})",
+given. Exit code 1 if any is absent. A key that cannot be read, as one whose operands make
+no value, is left out and told of, and the others are printed; then the exit code is that
+of the first such error.)",
+      .json = R"(one line per key: {"key":K,"found":true,"value":V} or {"key":K,"found":false}; none for a
+key that cannot be read)",
       .examples = "  winnow mget --db=/tmp/fruit apple pear plum",
       .run = RunMultiGet,
   };
