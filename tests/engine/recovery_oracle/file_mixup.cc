@@ -25,6 +25,11 @@ class Mixer {
       case Mixup::kRenameTable:
       case Mixup::kCopyTable:
         return Move(mixup, ".sst");
+      case Mixup::kUnfinishedTables:
+        for (const auto& [name, bytes] : database_.unfinished) {
+          if (Below(2) == 0 && !files_.contains(name)) Put(name, bytes);
+        }
+        return;
       case Mixup::kCutManifest:
       case Mixup::kFlipInManifest:
         return DamageManifest(mixup);
@@ -211,15 +216,15 @@ class Mixer {
 
 const char* MixupName(Mixup mixup) {
   static constexpr const char* kNames[] = {
-      "nothing",         "remove table",    "remove manifest",  "remove CURRENT",
-      "swap tables",     "rename table",    "copy table",       "cut table",
-      "cut table front", "append to table", "prepend to table", "erase in table",
-      "flip in table",   "zero in table",   "cut manifest",     "flip in manifest",
-      "age manifest",    "age log",         "foreign table",    "foreign manifest",
-      "remove log",      "cut log",         "append to log",    "flip in log",
-      "copy log",        "swap logs",       "foreign log",      "cut CURRENT",
-      "foreign CURRENT", "remove filter",   "cut filter",       "flip in filter",
-      "foreign filter"};
+      "nothing",          "remove table",    "remove manifest",   "remove CURRENT",
+      "swap tables",      "rename table",    "copy table",        "cut table",
+      "cut table front",  "append to table", "prepend to table",  "erase in table",
+      "flip in table",    "zero in table",   "unfinished tables", "cut manifest",
+      "flip in manifest", "age manifest",    "age log",           "foreign table",
+      "foreign manifest", "remove log",      "cut log",           "append to log",
+      "flip in log",      "copy log",        "swap logs",         "foreign log",
+      "cut CURRENT",      "foreign CURRENT", "remove filter",     "cut filter",
+      "flip in filter",   "foreign filter"};
   static_assert(std::size(kNames) == static_cast<size_t>(Mixup::kEnd));
   return kNames[static_cast<size_t>(mixup)];
 }

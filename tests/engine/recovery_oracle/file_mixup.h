@@ -24,6 +24,7 @@ enum class Mixup {
   kEraseInTable,  // bytes from its middle
   kFlipInTable,
   kZeroInTable,
+  kUnfinishedTables,  // that no manifest names yet
   kCutManifest,
   kFlipInManifest,
   kAgeManifest,      // that of an earlier time, with CURRENT, beside or instead of the newest

@@ -12,17 +12,24 @@
 
 namespace winnow {
 
-// The database of one seed: several families, one of them with write times, tables on several
-// levels, overwritten and deleted keys, deleted ranges, filters in files of their own, unflushed
-// writes in the log; closed, reopened, and written to in between.
+// The database of one seed: several families, one of them with write times and one of lists that
+// operands are appended to, tables on several levels, overwritten and deleted keys, deleted ranges,
+// filters in files of their own, unflushed writes in the log; closed, reopened, and written to in
+// between.
 struct AgedDatabase {
   std::vector<Files> ages;  // what lay in the directory, oldest first; the last one is the truth
   Contents contents;        // at the last one
-  // Every value that a key ever had: family, key -> values.
+  // Tables that flushes and compactions would make next: a process that is killed before its
+  // manifest names them leaves some of them.
+  Files unfinished;
+  uint32_t list_family = 0;  // its values are numbers, each given once and in their order
+  // Every value that a key ever had, or of a list each number: family, key -> values.
   std::map<std::pair<uint32_t, std::string>, std::set<std::string>> values;
   std::map<uint32_t, std::string> family_names;
   bool is_closed = false;  // at the last age
 };
+
+inline constexpr char kListDelimiter = '+';
 
 AgedDatabase BuildAgedDatabase(uint64_t seed);
 Options AgedOptions(FileSystem* file_system);
