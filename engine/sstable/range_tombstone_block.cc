@@ -37,7 +37,6 @@ std::string RangeTombstoneBlockBuilder::Finish() const {
 
 // Nothing is allocated by a number that the bytes do not bear out: each tombstone has one of them
 // at least. Of bytes that are refused some may have been appended, which callers drop.
-// at least.
 const char* ReadRangeTombstoneBlock(std::string_view contents,
                                     const InternalKeyComparator& comparator,
                                     std::vector<RangeTombstone>* tombstones) {

@@ -558,15 +558,15 @@ TEST(Merge, ARepairFindsTheOperatorsNameInTheTables) {
       ASSERT_TRUE(files.Remove(absl::StrCat(MemoryDb::kPath, "/", name)).ok());
     }
   }
-  // It needs what an opening needs, and a second run finds everything that the first one found.
+  // It does without the operator, which an opening needs.
   db.options().merge_operator = nullptr;
-  const auto refused = RepairDatabase(db.options(), MemoryDb::kPath);
+  const auto repaired = RepairDatabase(db.options(), MemoryDb::kPath);
+  ASSERT_TRUE(repaired.ok()) << repaired.status().ToString();
+  const auto refused = DB::Open(db.options(), MemoryDb::kPath);
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_TRUE(absl::StrContains(refused.status().message(), "'test.choosy'"))
       << refused.status().ToString();
   db.options().merge_operator = std::make_shared<Choosy>();
-  const auto repaired = RepairDatabase(db.options(), MemoryDb::kPath);
-  ASSERT_TRUE(repaired.ok()) << repaired.status().ToString();
   db.Reopen();
   EXPECT_EQ(ReadAll(db, "key"), "1|2|3");
   EXPECT_TRUE(VerifyMessages(*db).empty());
@@ -585,6 +585,23 @@ TEST(Merge, ACheckpointAndABackupHaveTheOperator) {
   std::string value;
   ASSERT_TRUE(copy->Get(ReadOptions(), "key", &value).ok());
   EXPECT_EQ(value, "a,b,c");
+}
+
+// Who opens the database without it would get another operator.
+TEST(Merge, NamesOfBuiltInOperatorsAreForThese) {
+  class Impostor final : public MergeOperator {
+   public:
+    std::string_view Name() const override { return "append:/"; }
+    absl::Status FullMerge(std::string_view, std::optional<std::string_view>,
+                           std::span<const std::string_view>, std::string*) const override {
+      return absl::OkStatus();
+    }
+  };
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = std::make_shared<const Impostor>();
+  EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options)));
+  options.merge_operator = *ParseMergeOperator("append:/");
+  EXPECT_TRUE(ValidateOptions(options).ok());
 }
 
 TEST(Merge, NamesOfBuiltInOperatorsAreCheckedAsText) {
