@@ -20,9 +20,9 @@ struct KeptForSnapshots {
   SequenceNumber due_from = kMaxSequenceNumber;
 };
 
-// No compaction comes to a file of the deepest level by itself, and what a snapshot kept in it would
-// stay for as long as nothing is written over it. So a file is rewritten where it lies, once every
-// snapshot sees all of it, if it has range deletions, or at least a tenth of its entries are
+// No compaction comes to a file of the deepest level by itself, and what a snapshot kept in it
+// would stay for as long as nothing is written over it. So a file is rewritten where it lies, once
+// every snapshot sees all of it, if it has range deletions, or at least a tenth of its entries are
 // deletions and what they hide. RocksDB rewrites every such file, however little there is to gain.
 KeptForSnapshots PickKeptForSnapshots(const std::shared_ptr<const Version>& version,
                                       const ColumnFamilyOptions& options,

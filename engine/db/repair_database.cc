@@ -33,7 +33,8 @@ absl::Status OrderBySequence(DB& db, ColumnFamily* family, const std::vector<std
   return db.CompactRange(family, std::nullopt, std::nullopt);
 }
 
-// Stands for an operator that the options do not give: what is written meanwhile keeps all operands.
+// Stands for an operator that the options do not give: what is written meanwhile keeps all
+// operands.
 class UnknownMergeOperator final : public MergeOperator {
  public:
   explicit UnknownMergeOperator(std::string name) : name_(std::move(name)) {}
