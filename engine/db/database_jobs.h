@@ -226,10 +226,8 @@ class DatabaseJobs final : public BackgroundJobs {
   bool level0_is_due_ ABSL_GUARDED_BY(database_mutex) = false;
   uint64_t blocks_read_at_last_look_ ABSL_GUARDED_BY(database_mutex) = 0;
   int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
-  // The least KeptForSnapshots::due_from of all families when they were last looked at; and whether
-  // files have been compacted since, so that it may be another.
+  // The least KeptForSnapshots::due_from of all families when they were last looked at.
   std::atomic<SequenceNumber> kept_due_from_{kMaxSequenceNumber};
-  bool look_for_kept_ ABSL_GUARDED_BY(database_mutex) = true;
   // That the scheduler's compactions may use, of background_threads.
   int automatic_compaction_threads_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::optional<PlannedRefilter> planned_refilter_ ABSL_GUARDED_BY(database_mutex);

@@ -140,16 +140,12 @@ KeptForSnapshots DatabaseJobs::PickKept(const ColumnFamilyState& family) const {
   return PickKeptForSnapshots(family.version(), family.options(), parts_.snapshots->Oldest());
 }
 
-// All files of all families are looked at only after compactions, and when snapshots go that one of
-// them waits for.
 std::unique_ptr<Compaction> DatabaseJobs::PickKeptInAny(ColumnFamilyState** family) {
-  if (!std::exchange(look_for_kept_, false) && !HaveWaitedForRelease()) return nullptr;
   SequenceNumber due_from = kMaxSequenceNumber;
   for (const auto& [id, candidate] : parts_.families->live()) {
     KeptForSnapshots kept = PickKept(*candidate);
     due_from = std::min(due_from, kept.due_from);
     if (kept.compaction == nullptr) continue;
-    look_for_kept_ = true;  // there may be others
     *family = candidate;
     return std::move(kept.compaction);
   }
@@ -262,7 +258,6 @@ void DatabaseJobs::CountDropped(const Compaction& compaction, ThreadCounters* co
 
 void DatabaseJobs::MarkRunning(ColumnFamilyState* family, const Compaction& compaction, bool runs) {
   compaction.MarkInputs(runs);
-  look_for_kept_ = look_for_kept_ || !runs;
   CountRunning(family, runs ? 1 : -1);
 }
 

@@ -144,6 +144,7 @@ void SstableFile::RemoveFilterFile() const {
 void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
   // What has been learnt about the table is as true of it with another filter.
   successor->quarantined = quarantined;
+  successor->deletions_stay = deletions_stay;
   successor->NoteRefutable(refutable_lookups());
   successor->NoteUnaskedHits(unasked_hits());
   if (garbage_met()) successor->NoteGarbage();

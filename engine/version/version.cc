@@ -34,6 +34,12 @@ Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNum
       has_range_filters_ = has_range_filters_ || file->has_range_filter();
     }
   }
+  if (sorted_levels_.empty()) return;
+  for (const auto& file : files(deepest_level())) {
+    const FileMetadata& metadata = file->metadata();
+    has_deepest_deletions_ = has_deepest_deletions_ || metadata.num_deletions > 0 ||
+                             metadata.num_range_deletions > 0;
+  }
 }
 
 // Summed at each call: the picker and properties call it, a few times a second.

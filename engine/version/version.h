@@ -140,6 +140,8 @@ class Version {
 
   // Some file, of those that could be opened, has range tombstones.
   bool has_range_tombstones() const { return has_range_tombstones_; }
+  // In files of the deepest level, where they have nothing to hide but for snapshots.
+  bool has_deepest_deletions() const { return has_deepest_deletions_; }
   // Some file, of those that could be opened, has a range filter.
   bool has_range_filters() const { return has_range_filters_; }
 
@@ -216,6 +218,7 @@ class Version {
   };
   std::vector<SortedLevel> sorted_levels_;
   bool has_range_tombstones_ = false;
+  bool has_deepest_deletions_ = false;
   bool has_range_filters_ = false;
   bool has_write_times_ = false;
 };
