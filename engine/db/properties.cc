@@ -66,6 +66,8 @@ LevelStatistics LevelRow(const std::string& family, const Version& version, int 
     row.num_files++;
     row.file_bytes += file->metadata().file_bytes;
     row.num_entries += file->metadata().num_entries;
+    row.num_deletions += file->metadata().num_deletions;
+    row.num_range_deletions += file->metadata().num_range_deletions;
     // Size and entries are known from the manifest, the rest only from the file itself.
     if (file->reader() == nullptr) continue;
     const SstableFigures& figures = file->reader()->figures();

@@ -58,7 +58,7 @@ void AppendPrintable(std::string_view key, std::string* text) {
 // apart.
 std::string SstablesTable(const Version& version) {
   TextTable table({"file", "filter", "filter key", "first key", "last key", "level", "size",
-                   "entries", "deletions", "filter size"},
+                   "entries", "deletions", "range deletions", "filter size"},
                   5);
   ForEachFile(version, [&](int level, const SstableFile& file) {
     const FileMetadata& metadata = file.metadata();
@@ -67,7 +67,7 @@ std::string SstablesTable(const Version& version) {
                   JsonString(file.smallest_user_key()), JsonString(file.largest_user_key()),
                   absl::StrCat(level), FormatBytes(metadata.file_bytes),
                   FormatCount(metadata.num_entries), FormatCount(metadata.num_deletions),
-                  FormatBytes(filter.bytes)});
+                  FormatCount(metadata.num_range_deletions), FormatBytes(filter.bytes)});
   });
   return table.ToString();
 }
@@ -81,7 +81,8 @@ std::string SstablesJson(const Version& version) {
     absl::StrAppend(&rows, rows.empty() ? "" : ",", "{\"file_number\":", metadata.number,
                     ",\"level\":", level, ",\"file_bytes\":", metadata.file_bytes,
                     ",\"entries\":", metadata.num_entries,
-                    ",\"deletions\":", metadata.num_deletions);
+                    ",\"deletions\":", metadata.num_deletions,
+                    ",\"range_deletions\":", metadata.num_range_deletions);
     absl::StrAppend(&rows, ",\"first_key\":", JsonString(file.smallest_user_key()),
                     ",\"last_key\":", JsonString(file.largest_user_key()),
                     ",\"filter\":", JsonString(filter.spec),

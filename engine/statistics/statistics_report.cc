@@ -223,13 +223,14 @@ std::string SavedStatisticsJson(const SavedStatistics& saved) {
 
 // Levels without files have no rows (LevelStatistics), so that the tables are as deep as the trees.
 std::string LevelsTable(const Statistics& statistics) {
-  TextTable table({"family", "level", "files", "size", "entries", "filters", "range filters",
-                   "indexes", "filter bits/key"},
+  TextTable table({"family", "level", "files", "size", "entries", "deletions", "range deletions",
+                   "filters", "range filters", "indexes", "filter bits/key"},
                   1);
   for (const LevelStatistics& row : statistics.levels) {
     table.AddRow({absl::Utf8SafeCEscape(row.column_family), absl::StrCat(row.level),
                   FormatCount(row.num_files), FormatBytes(row.file_bytes),
-                  FormatCount(row.num_entries), FormatBytes(row.filter_bytes),
+                  FormatCount(row.num_entries), FormatCount(row.num_deletions),
+                  FormatCount(row.num_range_deletions), FormatBytes(row.filter_bytes),
                   FormatBytes(row.range_filter_bytes), FormatBytes(row.index_bytes),
                   FormatRatio(row.filter_bits_per_key)});
   }
@@ -242,7 +243,8 @@ std::string LevelsJson(const Statistics& statistics) {
     rows.push_back(absl::StrCat(
         "{\"family\":", JsonString(row.column_family), ",\"level\":", row.level,
         ",\"files\":", row.num_files, ",\"bytes\":", row.file_bytes,
-        ",\"entries\":", row.num_entries, ",\"filter_bytes\":", row.filter_bytes,
+        ",\"entries\":", row.num_entries, ",\"deletions\":", row.num_deletions,
+        ",\"range_deletions\":", row.num_range_deletions, ",\"filter_bytes\":", row.filter_bytes,
         ",\"range_filter_bytes\":", row.range_filter_bytes, ",\"index_bytes\":", row.index_bytes,
         ",\"filter_bits_per_key\":", JsonNumber(row.filter_bits_per_key), "}"));
   }

@@ -158,6 +158,10 @@ struct LevelStatistics {
   uint64_t num_files = 0;           // SSTables
   uint64_t file_bytes = 0;          // on disk
   uint64_t num_entries = 0;         // versions of keys, deletions included
+  uint64_t num_deletions = 0;       // of those
+  // Which are no entries. One that several files have a piece of counts in each, and one that later
+  // ones overlap with each of its pieces.
+  uint64_t num_range_deletions = 0;
   uint64_t filter_bytes = 0;        // of filter blocks
   uint64_t range_filter_bytes = 0;  // of range filter blocks
   uint64_t index_bytes = 0;         // of index blocks

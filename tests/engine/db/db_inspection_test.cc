@@ -45,6 +45,29 @@ TEST(DbProperties, EachNameAnswersAndTheJsonOnesParse) {
   }
 }
 
+TEST(DbProperties, DeletionsAreCountedByLevelAndFile) {
+  MemoryDb db;
+  for (int i = 0; i < 10; i++) db.Put(absl::StrCat("key", i), "value");
+  db.Flush();
+  db.Delete("key1");
+  db.Delete("key2");
+  ASSERT_TRUE(db->DeleteRange(WriteOptions(), "key5", "key8").ok());
+  db.Flush();
+  const std::vector<LevelStatistics> levels = db->GetStatistics().levels;
+  ASSERT_EQ(levels.size(), 1u);
+  EXPECT_EQ(levels[0].num_deletions, 2u);
+  EXPECT_EQ(levels[0].num_range_deletions, 1u);
+  ColumnFamily* family = db->DefaultColumnFamily();
+  const auto by_level = nlohmann::json::parse(*db->GetProperty(family, "winnow.levels-json"));
+  EXPECT_EQ(by_level[0]["deletions"], 2);
+  EXPECT_EQ(by_level[0]["range_deletions"], 1);
+  uint64_t of_files = 0;
+  for (const auto& file : nlohmann::json::parse(*db->GetProperty(family, "winnow.sstables-json"))) {
+    of_files += file["range_deletions"].get<uint64_t>();
+  }
+  EXPECT_EQ(of_files, 1u);
+}
+
 TEST(DbExplain, TellsEachPlaceInTheOrderOfAGet) {
   MemoryDb db;
   db.Put("key", "oldest");
