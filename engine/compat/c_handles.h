@@ -91,6 +91,7 @@ struct winnow_ingestoptions_t {
 struct winnow_transaction_t {
   std::unique_ptr<winnow::Transaction> transaction;
   bool is_conflict = false;  // the last call's error
+  bool is_timeout = false;   // likewise
 };
 struct winnow_transactionoptions_t {
   winnow::TransactionOptions options;

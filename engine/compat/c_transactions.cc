@@ -25,6 +25,7 @@ ColumnFamily* FamilyOf(const winnow_transaction_t& handle, winnow_columnfamily_t
 // A success clears it too: the question is about the last call.
 absl::Status Noted(winnow_transaction_t* handle, absl::Status status) {
   handle->is_conflict = absl::IsAborted(status);
+  handle->is_timeout = absl::IsDeadlineExceeded(status);
   return status;
 }
 
@@ -189,4 +190,8 @@ void winnow_transaction_rollback(winnow_transaction_t* transaction, char** errpt
 
 uint8_t winnow_transaction_is_conflict(const winnow_transaction_t* transaction) {
   return transaction->is_conflict ? 1 : 0;
+}
+
+uint8_t winnow_transaction_is_timeout(const winnow_transaction_t* transaction) {
+  return transaction->is_timeout ? 1 : 0;
 }

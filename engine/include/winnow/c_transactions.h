@@ -82,6 +82,9 @@ void winnow_transaction_rollback(winnow_transaction_t* transaction, char** errpt
 /* True if the last call with an errptr failed for a conflict or a deadlock: to begin anew may
    succeed. */
 uint8_t winnow_transaction_is_conflict(const winnow_transaction_t* transaction);
+/* True if it failed since a lock was not to be had in time: the transaction is as it was, and the
+   call may be made again. */
+uint8_t winnow_transaction_is_timeout(const winnow_transaction_t* transaction);
 
 /* ---- Write batches that can be read ----
 

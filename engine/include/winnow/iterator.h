@@ -39,7 +39,8 @@ class Iterator {
   // Shows the database as it is now, from the next seek on: until then the iterator is invalid. Its
   // bounds stay. Cheaper for the database than to keep an old iterator, which holds files and
   // memtables; costs about as much as a new one. FailedPrecondition, and nothing has changed: it
-  // was made for a snapshot. Unimplemented: the iterator is no database's.
+  // was made for a snapshot. Unimplemented: it shows the writes of a transaction or of an
+  // IndexedWriteBatch.
   virtual absl::Status Refresh() {
     return absl::UnimplementedError("this iterator cannot be refreshed");
   }

@@ -148,6 +148,10 @@ TEST_F(CApiTransactions, LocksTimeOut) {
   PutIn(second, "a", "2");
   EXPECT_NE(TakeError(), "");
   EXPECT_EQ(winnow_transaction_is_conflict(second), 0);
+  EXPECT_EQ(winnow_transaction_is_timeout(second), 1);
+  PutIn(second, "b", "2");
+  EXPECT_EQ(TakeError(), "");
+  EXPECT_EQ(winnow_transaction_is_timeout(second), 0);
   winnow_transaction_destroy(first);
   winnow_transaction_destroy(second);
   winnow_transactionoptions_set_lock_timeout_ms(settings_, -1);
