@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCou
     "backup",   "ingest",    "verify",     "advance-clock",
 };
 
-constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
-                                                        "seek-for-prev", "next", "prev"};
+constexpr std::array<std::string_view, 7> kMoveNames = {"first", "last", "seek",   "seek-for-prev",
+                                                        "next",  "prev", "refresh"};
 
 struct Weight {
   Operation::Kind kind;
@@ -197,6 +197,11 @@ class LogGenerator {
       if (keys_.Below(2) == 0) operation->upper = keys_.Any();
     }
     operation->moves.push_back(AnySeek());
+    // One that was held shows what has been written since.
+    if (operation->iterator != kNoSlot && keys_.Below(2) == 0) {
+      operation->moves.push_back({Move::Kind::kRefresh, ""});
+      operation->moves.push_back(AnySeek());
+    }
     for (uint64_t left = keys_.Below(30); left > 0; left--) {
       if (keys_.Below(10) == 0) {
         operation->moves.push_back(AnySeek());

@@ -30,7 +30,7 @@ struct Update {
 };
 
 struct Move {
-  enum class Kind { kSeekToFirst, kSeekToLast, kSeek, kSeekForPrev, kNext, kPrev };
+  enum class Kind { kSeekToFirst, kSeekToLast, kSeek, kSeekForPrev, kNext, kPrev, kRefresh };
   Kind kind = Kind::kSeekToFirst;
   std::string key;  // of the two that seek a key
 };

@@ -347,6 +347,10 @@ class Replayer {
       case Move::Kind::kPrev:
         if (iterator->Valid()) iterator->Prev();
         return;
+      case Move::Kind::kRefresh:
+        // Refused where it has a snapshot or the family is gone, and then nothing has changed.
+        iterator->Refresh().IgnoreError();
+        return;
     }
   }
 
