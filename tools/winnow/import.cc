@@ -238,7 +238,9 @@ database and compares the number and a checksum of all pairs. An import that was
 goes on where it stopped when the command is given again. At damage in the source it stops
 with the reason; what was read before is kept. The source's keys must be in bytewise order.
 LevelDB has no way to open a database without recovering its log, which this does too;
-RocksDB's is opened read-only. The total is reported on standard error.)",
+RocksDB's is opened read-only, and without its program's merge operator: where it has
+operands that are not merged yet the import stops, and a full compaction by that program
+helps. The total is reported on standard error.)",
       .json = R"(
 {"families":[{"name":NAME,"entries":N,"bytes":N,"checksum":HEX},...],"entries":N,
     "resumed_entries":N,"ingested_tables":N,"verified":B,"seconds":S,"entries_per_second":R})",
