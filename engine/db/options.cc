@@ -6,7 +6,6 @@
 #include "winnow/options.h"
 
 #include <algorithm>
-#include <typeinfo>
 
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
@@ -84,14 +83,6 @@ void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check)
   if (options.merge_operator != nullptr) {
     const std::string_view operator_name = options.merge_operator->Name();
     check.Range<uint64_t>("merge_operator's name, bytes", operator_name.size(), 1, 255);
-    // Whoever opens the database without an operator gets the built-in one of the recorded name.
-    if (const auto built_in = ParseMergeOperator(operator_name); built_in.ok()) {
-      const MergeOperator& reserved = **built_in;
-      const MergeOperator& given = *options.merge_operator;
-      if (typeid(given) != typeid(reserved)) {
-        check.Fail("merge_operator", "its name is that of a built-in operator");
-      }
-    }
   }
   check.Range<uint64_t>("ttl_seconds", options.ttl_seconds.value_or(0), 0, kMaxTtlSeconds);
   if (options.ttl_seconds.value_or(0) != 0 && options.merge_operator != nullptr) {

@@ -126,11 +126,16 @@ absl::StatusOr<std::vector<const FoundSstable*>> FamilyRepair::Unlisted(
 }
 
 // A flush writes what its log still has. A compaction writes what its inputs have, and they go only
-// after the edit that names its outputs. What was ingested was in no log, and nowhere else.
+// after the edit that names its outputs. What was ingested was in no log, and nowhere else; and
+// what an opening made an orphan was written under numbers that have been given to other writes
+// since.
 absl::StatusOr<bool> FamilyRepair::IsElsewhere(const FamilyEdit& edit,
                                                const std::vector<Listed>& listed,
                                                const FoundSstable& table) const {
-  if (!table.frame.properties.has_value() || table.frame.properties->is_external) return false;
+  if (!table.frame.properties.has_value() || table.frame.properties->is_external ||
+      table.was_orphaned) {
+    return false;
+  }
   const SstableProperties& properties = *table.frame.properties;
   const uint64_t first_log = std::max(edit.log_number.value_or(0), state_.oldest_log.value_or(0));
   WINNOW_ASSIGN_OR_RETURN(

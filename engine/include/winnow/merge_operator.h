@@ -33,8 +33,8 @@ class MergeOperator {
   virtual ~MergeOperator() = default;
 
   // The name stored in the database, 1 to 255 bytes. Change it whenever operands change their
-  // meaning. Names that ParseMergeOperator takes are reserved: options with another operator of
-  // such a name are InvalidArgument.
+  // meaning. Names that ParseMergeOperator takes are for operators that do what the built-in ones
+  // do, which whoever opens the database without an operator gets.
   virtual std::string_view Name() const = 0;
 
   // Makes a key's value: appends to `*result`, which is empty, what `operands`, oldest first and at

@@ -587,23 +587,6 @@ TEST(Merge, ACheckpointAndABackupHaveTheOperator) {
   EXPECT_EQ(value, "a,b,c");
 }
 
-// Who opens the database without it would get another operator.
-TEST(Merge, NamesOfBuiltInOperatorsAreForThese) {
-  class Impostor final : public MergeOperator {
-   public:
-    std::string_view Name() const override { return "append:/"; }
-    absl::Status FullMerge(std::string_view, std::optional<std::string_view>,
-                           std::span<const std::string_view>, std::string*) const override {
-      return absl::OkStatus();
-    }
-  };
-  Options options = MemoryDb::Quiet();
-  options.merge_operator = std::make_shared<const Impostor>();
-  EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options)));
-  options.merge_operator = *ParseMergeOperator("append:/");
-  EXPECT_TRUE(ValidateOptions(options).ok());
-}
-
 TEST(Merge, NamesOfBuiltInOperatorsAreCheckedAsText) {
   Options options;
   EXPECT_TRUE(SetOption(&options, "merge_operator", "append: and ").ok());

@@ -54,7 +54,8 @@ class RepairOperands : public testing::Test {
   }
   Files CopyFiles() {
     Files files;
-    for (const std::string& name : *db_.file_system().List("/db")) {
+    const std::vector<std::string> names = *db_.file_system().List("/db");
+    for (const std::string& name : names) {
       if (name == "LOCK" || name == "lost") continue;
       files[name] = *ReadFile(db_.file_system(), "/db/" + name, 1 << 20);
     }
@@ -183,8 +184,8 @@ TEST_F(RepairOperands, AnotherOperatorIsRefusedBeforeAnythingIsWritten) {
   options.merge_operator = *ParseMergeOperator("max");
   const Outcome refused = Repair(files, options);
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.report.status())) << refused.report.status();
-  std::set<std::string> names;
-  for (const std::string& name : *refused.disk->List(kDirectory)) names.insert(name);
+  const std::vector<std::string> listed = *refused.disk->List(kDirectory);
+  std::set<std::string> names(listed.begin(), listed.end());
   names.erase("LOCK");
   std::set<std::string> expected;
   for (const auto& [name, bytes] : files) expected.insert(name);
