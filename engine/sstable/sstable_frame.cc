@@ -137,7 +137,10 @@ class FrameSearch {
     // Anywhere else it is what some other bytes look like.
     if (absl::IsFailedPrecondition(footer.status()) && end == file_.size()) return footer.status();
     if (!footer.ok()) {
-      if (end == file_.size()) frame_.problem = std::string(footer.status().message());
+      if (end != file_.size()) return false;
+      // In the words of who opens the table: the size that the bytes name is any number.
+      const absl::Status problem = Footer::Decode(bytes, end, path_).status();
+      frame_.problem = std::string((problem.ok() ? footer.status() : problem).message());
       return false;
     }
     // One that says of the whole file where it ends is none of a value's.
