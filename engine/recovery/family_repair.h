@@ -60,9 +60,9 @@ class FamilyRepair {
   std::vector<Listed> FindListed(const FamilyEdit& edit) const;
   bool NeededLogIsMissing(const FamilyEdit& edit) const;
   // Tables of the family that the manifest does not name, if they are to be taken.
-  absl::StatusOr<std::vector<const FoundSstable*>> Unlisted(const ColumnFamilyState& family,
-                                                            const FamilyEdit& edit,
-                                                            const std::vector<Listed>& listed) const;
+  absl::StatusOr<std::vector<const FoundSstable*>> Unlisted(
+      const ColumnFamilyState& family, const FamilyEdit& edit,
+      const std::vector<Listed>& listed) const;
   // Does all that this table holds lie in logs that are replayed, or in the tables of the manifest?
   absl::StatusOr<bool> IsElsewhere(const FamilyEdit& edit, const std::vector<Listed>& listed,
                                    const FoundSstable& table) const;

@@ -308,10 +308,9 @@ class DatabaseRepair {
                                   : std::string(options->merge_operator->Name());
     if (given == recorded && !given.empty()) return absl::OkStatus();
     if (!given.empty() && !recorded.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("column family '", record.name, "' of ", path_,
-                       " was written with merge operator '", recorded, "', but the options give '",
-                       given, "'"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "column family '", record.name, "' of ", path_, " was written with merge operator '",
+          recorded, "', but the options give '", given, "'"));
     }
     options->merge_operator = ParseMergeOperator(recorded).value_or(nullptr);
     if (options->merge_operator == nullptr && !recorded.empty()) {
@@ -338,11 +337,13 @@ class DatabaseRepair {
       const bool is_foreign = database.has_value() && database != state.hash_seed;
       report_.tables_set_aside++;
       report_.notes.push_back(absl::StrCat(
-          path, is_foreign && IsExternal(table)
-                    ? ": was written for databases to ingest, and no manifest says that this one "
-                      "did: `winnow ingest` brings it in"
-                : is_foreign ? ": belongs to another database"
-                             : ": not in use: the manifest had given it up or never took it, or it is a copy"));
+          path,
+          is_foreign && IsExternal(table)
+              ? ": was written for databases to ingest, and no manifest says that this one "
+                "did: `winnow ingest` brings it in"
+          : is_foreign
+              ? ": belongs to another database"
+              : ": not in use: the manifest had given it up or never took it, or it is a copy"));
     }
     for (const std::string& name : found_.manifest_names()) {
       if (manifest == nullptr || name != manifest->name) replaced_manifests_.push_back(name);

@@ -242,8 +242,7 @@ absl::StatusOr<const ColumnFamilyState*> TransactionImpl::CheckKey(const ColumnF
   return state;
 }
 
-absl::Status TransactionImpl::Rely(const ColumnFamily* family, std::string_view key,
-                                   bool* is_new) {
+absl::Status TransactionImpl::Rely(const ColumnFamily* family, std::string_view key, bool* is_new) {
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_ASSIGN_OR_RETURN(const ColumnFamilyState* const state, CheckKey(family, key));
     // A key that is relied on already keeps its number, which is the older and stricter one, and

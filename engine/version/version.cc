@@ -37,8 +37,8 @@ Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNum
   if (sorted_levels_.empty()) return;
   for (const auto& file : files(deepest_level())) {
     const FileMetadata& metadata = file->metadata();
-    has_deepest_deletions_ = has_deepest_deletions_ || metadata.num_deletions > 0 ||
-                             metadata.num_range_deletions > 0;
+    has_deepest_deletions_ =
+        has_deepest_deletions_ || metadata.num_deletions > 0 || metadata.num_range_deletions > 0;
   }
 }
 

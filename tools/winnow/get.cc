@@ -109,7 +109,8 @@ Prints KEY<TAB>VALUE, escaped as in `winnow scan`, for each key that exists, in 
 given. Exit code 1 if any is absent. A key that cannot be read, as one whose operands make
 no value, is left out and told of, and the others are printed; then the exit code is that
 of the first such error.)",
-      .json = R"(one line per key: {"key":K,"found":true,"value":V} or {"key":K,"found":false}; none for a
+      .json =
+          R"(one line per key: {"key":K,"found":true,"value":V} or {"key":K,"found":false}; none for a
 key that cannot be read)",
       .examples = "  winnow mget --db=/tmp/fruit apple pear plum",
       .run = RunMultiGet,

@@ -155,10 +155,10 @@ struct FilterStatistics {
 struct LevelStatistics {
   std::string column_family;
   int level = 0;
-  uint64_t num_files = 0;           // SSTables
-  uint64_t file_bytes = 0;          // on disk
-  uint64_t num_entries = 0;         // versions of keys, deletions included
-  uint64_t num_deletions = 0;       // of those
+  uint64_t num_files = 0;      // SSTables
+  uint64_t file_bytes = 0;     // on disk
+  uint64_t num_entries = 0;    // versions of keys, deletions included
+  uint64_t num_deletions = 0;  // of those
   // Which are no entries. One that several files have a piece of counts in each, and one that later
   // ones overlap with each of its pieces.
   uint64_t num_range_deletions = 0;

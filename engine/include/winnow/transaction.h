@@ -26,8 +26,8 @@
 //   - Without `snapshot_at_begin`, besides: two reads of a key may differ, and reads of several
 //     keys may see different moments, unless they are made by GetForUpdate.
 //   - What nobody writes is no conflict: a value whose time to live ends meanwhile; without
-//     `snapshot_at_begin` one that a compaction filter removes or changes; and what is ingested with
-//     IngestOptions::behind, which shows through whatever snapshot.
+//     `snapshot_at_begin` one that a compaction filter removes or changes; and what is ingested
+//     with IngestOptions::behind, which shows through whatever snapshot.
 //
 // What is no conflict may be taken for one where old files are dropped unread (`compaction = fifo`,
 // or values whose time to live is up): once a file of the column family has gone that was written
@@ -147,8 +147,8 @@ class Transaction {
                         std::span<absl::Status> statuses) = 0;
   // Shows the writes made so far; later ones are not shown. Never null. To be destroyed before the
   // transaction and before the database is closed; it may be used after Commit. Once a
-  // rollback, to a savepoint too, has undone writes, the next move of one that showed writes ends it
-  // with FailedPrecondition.
+  // rollback, to a savepoint too, has undone writes, the next move of one that showed writes ends
+  // it with FailedPrecondition.
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options,
                                                 ColumnFamily* family) = 0;
 

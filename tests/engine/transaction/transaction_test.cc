@@ -220,7 +220,8 @@ TEST_P(TransactionTest, BadInputIsRefusedAndTheTransactionGoesOn) {
   EXPECT_EQ(db_->BeginTransaction(options).status().code(), kBad);
 }
 
-// Nothing rests on a write that was refused: neither the commit nor, by a lock, another transaction.
+// Nothing rests on a write that was refused: neither the commit nor, by a lock, another
+// transaction.
 TEST_P(TransactionTest, ARefusedWriteLeavesNeitherLockNorReliance) {
   const auto transaction = Begin();
   EXPECT_TRUE(absl::IsFailedPrecondition(transaction->Merge("key", "operand")))
