@@ -81,6 +81,7 @@ class CompactedValues final : public InternalIterator {
       return;
     }
     if (rules_.filter == nullptr || !is_newest || IsSeenBySnapshot(Sequence(key))) return;
+    if (IsRangeDeleted(key)) return;
     AskFilter(key);
   }
 
@@ -105,6 +106,10 @@ class CompactedValues final : public InternalIterator {
   }
   bool IsSeenBySnapshot(SequenceNumber sequence) const {
     return context_.newest_snapshot.has_value() && sequence <= *context_.newest_snapshot;
+  }
+  bool IsRangeDeleted(std::string_view key) const {
+    return context_.tombstones != nullptr &&
+           context_.tombstones->NewestCovering(UserKey(key), kMaxSequenceNumber) > Sequence(key);
   }
 
   void AskFilter(std::string_view key) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/base/internal_iterator.h"
+#include "engine/base/range_tombstones.h"
 #include "engine/base/write_time.h"
 #include "winnow/compaction_filter.h"
 
@@ -44,16 +45,18 @@ struct CompactedValueCounts {
 //    deletion, so that no older version can come back, not even where the clock was set back and
 //    an older one has not expired.
 // 2. The filter is shown a value if it is the newest version of its key in the input and newer than
-//    `newest_snapshot`, if there is one: older versions are dropped or needed by a snapshot. What
-//    it removes becomes a deletion likewise.
+//    `newest_snapshot`, if there is one: older versions are dropped or needed by a snapshot. Nor is
+//    it shown what a tombstone of the compaction hides, and so drops. What it removes becomes a
+//    deletion likewise.
 //
-// `is_last_level` and `end_user_key` as in CompactionIterator; `counts` and the key outlive the
-// iterator, and entries from `end_user_key` on are as in `input`.
+// `is_last_level`, `end_user_key` and `tombstones` as in CompactionIterator; `counts` and what is
+// pointed to outlive the iterator, and entries from `end_user_key` on are as in `input`.
 struct CompactedValuesContext {
   InternalKeyComparator comparator{BytewiseComparator()};
   std::optional<SequenceNumber> newest_snapshot;
   std::function<bool(std::string_view user_key)> is_last_level;
   const std::string* end_user_key = nullptr;
+  const RangeTombstoneIndex* tombstones = nullptr;
   CompactedValueCounts* counts = nullptr;
 };
 std::unique_ptr<InternalIterator> NewCompactedValues(std::unique_ptr<InternalIterator> input,

@@ -68,6 +68,14 @@ SequenceNumber Compaction::largest_input_sequence() const {
   return largest;
 }
 
+// The output lies above all that is older than the oldest input. Nothing that stays in the level
+// lies between the inputs, and what comes meanwhile has larger numbers.
+uint64_t Compaction::smallest_epoch_number() const {
+  uint64_t smallest = UINT64_MAX;
+  for (const auto& file : inputs[0]) smallest = std::min(smallest, file->metadata().epoch_number);
+  return smallest;
+}
+
 // A file is an input of at most one compaction. Marking is what makes two compactions of one family
 // disjoint: the picker leaves marked files, and everything that would overlap them, alone.
 void Compaction::MarkInputs(bool being_compacted) const {

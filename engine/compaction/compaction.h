@@ -42,6 +42,8 @@ struct Compaction {
   uint64_t input_write_times() const;  // entries that have one
   size_t num_input_files() const;
   SequenceNumber largest_input_sequence() const;
+  // Of the inputs in level 0, of which there is one at least: that of what they become there.
+  uint64_t smallest_epoch_number() const;
   void MarkInputs(bool being_compacted) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Appends the removal of all inputs.
   void DeleteInputs(FamilyEdit* edit) const;

@@ -74,6 +74,7 @@ std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
 std::unique_ptr<InternalIterator> ApplyValueRules(std::unique_ptr<InternalIterator> input,
                                                   const Compaction& compaction,
                                                   const CompactionJobOptions& options,
+                                                  const RangeTombstoneIndex* tombstones,
                                                   PartJob* part) {
   CompactedValuesContext context;
   context.comparator = compaction.version->comparator();
@@ -81,6 +82,7 @@ std::unique_ptr<InternalIterator> ApplyValueRules(std::unique_ptr<InternalIterat
   if (!options.snapshots.empty()) context.newest_snapshot = options.snapshots.back();
   if (!options.keep_for_older) context.is_last_level = BottommostLevelChecker(compaction);
   if (part->range.end.has_value()) context.end_user_key = &*part->range.end;
+  context.tombstones = tombstones;
   context.counts = &part->values;
   return NewCompactedValues(std::move(input), options.values, std::move(context));
 }
@@ -95,9 +97,18 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   read_options.readahead_bytes = readahead_bytes;
   read_options.counters = &counters;
   const InternalKeyComparator& comparator = compaction.version->comparator();
+  // Each part indexes the tombstones of all inputs, since one may reach over several parts; what it
+  // writes of them Kept() cuts to its own range.
+  RangeTombstoneMerge tombstones(comparator);
+  for (const auto& files : compaction.inputs) {
+    for (const auto& file : files) {
+      if (file->range_tombstones() != nullptr) tombstones.Add(*file->reader());
+    }
+  }
+  const RangeTombstoneIndex* const tombstone_index = tombstones.index();
   auto input = NewInputIterator(compaction, read_options);
   if (options.values.any()) [[unlikely]]
-    input = ApplyValueRules(std::move(input), compaction, options, part);
+    input = ApplyValueRules(std::move(input), compaction, options, tombstone_index, part);
   if (part->range.begin.has_value()) {
     // In front of all versions of the key: a part has them all.
     input->Seek(MakeInternalKey(*part->range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
@@ -114,17 +125,9 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
       return IsBottommostFor(compaction, begin, end);
     };
   }
-  // Each part indexes the tombstones of all inputs, since one may reach over several parts; what it
-  // writes of them Kept() cuts to its own range.
-  RangeTombstoneMerge tombstones(comparator);
-  for (const auto& files : compaction.inputs) {
-    for (const auto& file : files) {
-      if (file->range_tombstones() != nullptr) tombstones.Add(*file->reader());
-    }
-  }
   CompactionIterator entries(
       input.get(), comparator, options.merge_operator, options.snapshots, std::move(is_oldest),
-      part->range.end.has_value() ? &*part->range.end : nullptr, tombstones.index());
+      part->range.end.has_value() ? &*part->range.end : nullptr, tombstone_index);
   entries.Start();
   const absl::Status status = WriteSstables(
       options.output, comparator, &entries,

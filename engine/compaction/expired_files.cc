@@ -96,8 +96,7 @@ std::unique_ptr<Compaction> PickFileToRewrite(const std::shared_ptr<const Versio
       auto compaction = std::make_unique<Compaction>();
       compaction->version = version;
       // Into its own level: outputs lie within the range that the file had, so that no neighbour
-      // need be an input. In level 0, where the newest entry of a file always stays, it keeps its
-      // place by age.
+      // need be an input. In level 0 it keeps its place by its epoch number.
       compaction->inputs[static_cast<size_t>(level)] = {file};
       compaction->output_level = level;
       compaction->reason = kExpiredReason;

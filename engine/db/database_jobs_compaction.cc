@@ -294,6 +294,9 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     WINNOW_RETURN_IF_ERROR(OrRemoveOutputs(parts_.versions->store(), result.output.files, [&] {
       for (const FileMetadata& file : result.output.files) {
         change.added.push_back({compaction.output_level, file});
+        if (compaction.output_level == 0) {
+          change.added.back().file.epoch_number = compaction.smallest_epoch_number();
+        }
       }
       return absl::OkStatus();
     }));

@@ -195,7 +195,7 @@ absl::StatusOr<SoundSstable> FamilyRepair::Use(const FoundSstable& table,
 }
 
 // A rewritten table holds a part of what the one before held, and so overlaps nothing new on its
-// level; on level 0 its sequence numbers keep its place. What can come back is what lay under an
+// level; on level 0 its epoch number keeps its place. What can come back is what lay under an
 // entry that was lost: an older value, or one that a tombstone hid.
 absl::Status FamilyRepair::KeepLevels(const ColumnFamilyState& family,
                                       const std::vector<Listed>& listed, FamilyEdit* edit) {
@@ -208,6 +208,7 @@ absl::Status FamilyRepair::KeepLevels(const ColumnFamilyState& family,
     FamilyEdit::AddedFile& added = edit->added.emplace_back(entry.added);
     if (sound.kept == nullptr) {
       added.file = sound.file;
+      added.file.epoch_number = entry.added.file.epoch_number;
     } else if (sound.file.number != entry.added.file.number) {
       changed_ = true;
       added.file.number = sound.file.number;

@@ -7,15 +7,11 @@
 namespace winnow {
 
 void SortLevels(const InternalKeyComparator& comparator, LevelFiles* levels) {
-  // A flush has later numbers than the flush before, only neighbours are merged within the level,
-  // and an ingestion first flushes what has its keys. So, of a key in two files, the file with the
-  // larger largest number has the newer version. Ties, such as between tables of one ingestion, are
-  // broken in a way that every opening finds again.
+  // Not by sequence numbers: an ingested table's is newer than entries in the memtable that have no
+  // key of its range, and are flushed after it. Once it is merged with neighbours that have, the
+  // largest number of each of two files may be newer than the other's for some key.
   std::sort((*levels)[0].begin(), (*levels)[0].end(), [](const auto& a, const auto& b) {
-    if (a->metadata().largest_sequence != b->metadata().largest_sequence) {
-      return a->metadata().largest_sequence > b->metadata().largest_sequence;
-    }
-    return a->number() > b->number();
+    return a->metadata().epoch_number > b->metadata().epoch_number;
   });
   for (size_t level = 1; level < levels->size(); level++) {
     // They do not overlap, so that one bound orders them by the other as well.
@@ -35,10 +31,22 @@ absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelFil
         return absl::InternalError(
             absl::StrCat("file ", files[i]->number(), " ends before it begins"));
       }
+      if (level == 0) {
+        const uint64_t epoch_number = files[i]->metadata().epoch_number;
+        if (epoch_number == 0) {
+          return absl::InternalError(
+              absl::StrCat("file ", files[i]->number(), " of level 0 has no epoch number"));
+        }
+        if (i > 0 && files[i - 1]->metadata().epoch_number == epoch_number) {
+          return absl::InternalError(absl::StrCat("files ", files[i - 1]->number(), " and ",
+                                                  files[i]->number(),
+                                                  " of level 0 have the same epoch number"));
+        }
+        continue;
+      }
       // By user keys: two versions of one key in two files of a level would be an overlap, too,
       // since a look-up reads one file of it. Sorted, only neighbours need be compared.
-      if (level > 0 && i > 0 &&
-          !files[i - 1]->EndsBefore(files[i]->smallest_user_key(), comparator)) {
+      if (i > 0 && !files[i - 1]->EndsBefore(files[i]->smallest_user_key(), comparator)) {
         return absl::InternalError(absl::StrCat("files ", files[i - 1]->number(), " and ",
                                                 files[i]->number(), " of level ", level,
                                                 " overlap"));

@@ -11,10 +11,11 @@ namespace winnow {
 
 using LevelFiles = std::array<Version::Files, kNumLevels>;
 
-// Level 0 newest first, by the newest entry in a file; deeper levels by key.
+// Level 0 newest first, by epoch number; deeper levels by key.
 void SortLevels(const InternalKeyComparator& comparator, LevelFiles* levels);
 
-// Internal unless each file ends behind its beginning and no two files of a level below 0 overlap.
+// Internal unless each file ends behind its beginning, no two files of a level below 0 overlap, and
+// those of level 0 have epoch numbers that differ.
 absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelFiles& levels);
 
 }  // namespace winnow

@@ -39,8 +39,9 @@ enum Tag : uint32_t {
   kFamilyMergeOperator = 17,
   kWriteTimes = 18,  // of the file that the last kAddedFile or kIngestedFile names
   kFamilyTtl = 19,
-  kFilterFile = 20,  // of the file that the last kAddedFile or kIngestedFile names
-  kLastKnown = kFilterFile,
+  kFilterFile = 20,   // of the file that the last kAddedFile or kIngestedFile names
+  kEpochNumber = 21,  // of the file that the last kAddedFile or kIngestedFile names
+  kLastKnown = kEpochNumber,
   kFirstIgnorable = 1000,
   kDatabaseOption = 1000,
   kFamilyOption = 1001,
@@ -162,6 +163,18 @@ bool GetFilterFile(std::string_view bytes, FamilyEdit* family) {
          GetFixed64(&bytes, &file.file_id) && GetVarint64(&bytes, &file.file_bytes);
 }
 
+// Must be understood: without it level 0 has no order.
+void PutEpochNumber(std::string* out, const FamilyEdit::AddedFile& added) {
+  const uint64_t number = added.file.epoch_number;
+  if (added.level == 0 && number != 0) PutNumber(out, kEpochNumber, number);
+}
+
+bool GetEpochNumber(std::string_view bytes, FamilyEdit* family) {
+  if (family->added.empty() || family->added.back().level != 0) return false;
+  uint64_t& number = family->added.back().file.epoch_number;
+  return GetVarint64(&bytes, &number) && number != 0 && number < kEpochNumberLimit;
+}
+
 // NAME=TEXT. A reader that does not know the field opens the database all the same: whoever opens
 // it brings options of his own.
 void PutOptions(std::string* out, Tag tag, const OptionTexts& options) {
@@ -248,6 +261,8 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       return GetWriteTimes(bytes, family);
     case kFilterFile:
       return GetFilterFile(bytes, family);
+    case kEpochNumber:
+      return GetEpochNumber(bytes, family);
     case kFamilyTtl:
       if (!GetNumber(bytes, &number) || number > kMaxTtlSeconds) return false;
       family->ttl_seconds = number;
@@ -295,9 +310,10 @@ void VersionEdit::EncodeTo(std::string* out) const {
       PutVarint64(&bytes, file.number);
       PutField(out, kDeletedFile, bytes);
     }
-    // Times and filter file right behind the file, whose field they belong to by their place.
+    // What belongs to a file by its place right behind the file's own field.
     for (const FamilyEdit::AddedFile& file : family.added) {
       PutAddedFile(out, file);
+      PutEpochNumber(out, file);
       PutWriteTimes(out, file.file.write_times);
       PutFilterFile(out, file.file.filter_file);
     }
@@ -351,6 +367,7 @@ std::string FileMetadata::DebugString() const {
       num_range_deletions == 0 ? "" : absl::StrCat(" range_deletions=", num_range_deletions), " ",
       key(smallest), " .. ", IsExclusiveEnd(largest) ? "before " : "", key(largest),
       global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence),
+      epoch_number == 0 ? "" : absl::StrCat(" epoch=", epoch_number),
       write_times.num_entries == 0 ? ""
                                    : absl::StrCat(" times=", write_times.num_entries, " ",
                                                   write_times.oldest, "..", write_times.newest),

@@ -18,6 +18,9 @@ namespace winnow {
 // Ids of column families are below this, so that the next one never begins again at 0.
 inline constexpr uint32_t kFamilyIdLimit = UINT32_MAX;
 
+// Epoch numbers are below this, so that the next can always be counted up.
+inline constexpr uint64_t kEpochNumberLimit = uint64_t{1} << 60;
+
 // Options as they were last in force, by name: the texts of winnow::SetOption.
 using OptionTexts = std::map<std::string, std::string>;
 
@@ -45,6 +48,11 @@ struct FileMetadata {
   // Of a table that was ingested: the sequence number of all its entries, which have none in the
   // file. 0: entries have their own.
   SequenceNumber global_sequence = 0;
+  // On level 0 alone, where each file has another: the order in which files came there, by flush or
+  // ingestion. Of a key in two files the one with the larger number has the newer version. What is
+  // merged within the level takes the smallest number of what it was made of. 0: LogAndApply gives
+  // one out.
+  uint64_t epoch_number = 0;
   WriteTimes write_times;
   FilterFileMetadata filter_file;
 

@@ -324,6 +324,8 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
                 [&](const FamilyEdit& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
                   return !change.name.has_value() && !families_.contains(change.family_id);
                 });
+  // With the turn: files come to level 0 in the order in which their edits are applied.
+  GiveEpochNumbers(&edit);
   edit.next_file_number = next_file_number_.load(std::memory_order_relaxed);
   // With every edit: the logs that it lets go were the only other place that knew how far numbers
   // had been given out.

@@ -231,6 +231,9 @@ class VersionSet {
                                  const std::map<uint64_t, FamilyEdit::AddedFile>& files,
                                  std::span<SstableToOpen> tables,
                                  MissingFilterFile missing_filter_file) const;
+  // To the files that the edit brings to level 0 and that have none: the next after those there
+  // are, in the order of the edit.
+  void GiveEpochNumbers(VersionEdit* edit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Copies the scalar fields of the edit into the records.
   void ApplyScalars(VersionEdit edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   BaseVersions BasesOf(const VersionEdit& edit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

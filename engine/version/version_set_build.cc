@@ -33,6 +33,20 @@ NamedFiles FilesNamedBy(const FamilyEdit& change) {
 
 }  // namespace
 
+void VersionSet::GiveEpochNumbers(VersionEdit* edit) const {
+  for (FamilyEdit& change : edit->families) {
+    uint64_t largest = 0;
+    const auto family = families_.find(change.family_id);
+    if (family != families_.end() && family->second.version != nullptr) {
+      const Version::Files& files = family->second.version->files(0);
+      if (!files.empty()) largest = files.front()->metadata().epoch_number;
+    }
+    for (FamilyEdit::AddedFile& added : change.added) {
+      if (added.level == 0 && added.file.epoch_number == 0) added.file.epoch_number = ++largest;
+    }
+  }
+}
+
 VersionSet::BaseVersions VersionSet::BasesOf(const VersionEdit& edit) const {
   BaseVersions bases;
   for (const FamilyEdit& change : edit.families) {
@@ -117,6 +131,7 @@ absl::Status VersionSet::AddReplayedSstables(uint32_t family_id,
   FamilyEdit& change = edit.families.emplace_back();
   change.family_id = family_id;
   for (const FileMetadata& file : files) change.added.push_back({0, file});
+  GiveEpochNumbers(&edit);
   WINNOW_ASSIGN_OR_RETURN(BuiltVersions built, BuildVersions(edit, BasesOf(edit)));
   // Nothing is replaced by tables that were only added. A crash before StartManifest leaves them as
   // orphans, and the logs to be replayed again.

@@ -30,8 +30,11 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   file.global_sequence = 98;
   file.num_range_deletions = 3;
   file.write_times = {5, 1'000'000, 2'000'000};
-  file.filter_file = {8, 0x5678, 400};
+  file.filter_file = {9, 0x5678, 400};
   family.added.push_back({3, file});
+  file.number = 8;
+  file.epoch_number = 12;
+  family.added.push_back({0, file});
   family.deleted.push_back({1, 4});
   edit.options = {{"max_log_bytes", "2M"}};
   edit.families = {family};

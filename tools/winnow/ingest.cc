@@ -131,7 +131,9 @@ Command SstBuildCommand() {
       .details = R"(
 Reads what `winnow load` reads, KEY<TAB>VALUE lines or with --format=jsonl objects, sorted by
 the bytes of their keys, each key once, and writes one SSTable with its filter. No database is
-needed. At a bad line, or one that is out of order, nothing is written.)",
+needed. At a bad line, or one that is out of order, nothing is written.
+For a family with a time to live --set=ttl_seconds=N notes when each value was written: now.
+Without it, they never expire.)",
       .json = R"({"path":TEXT,"entries":N,"bytes":N,"filter_kind":TEXT})",
       .examples = R"(
   LC_ALL=C sort fruit.tsv | winnow sst-build --out=fruit.sst
@@ -162,7 +164,8 @@ family, which must be there, any other into the one of --family; readers see the
 families at one moment. (A file whose name begins so is ./FAMILY=...) Files of one family whose
 key ranges overlap are refused: ingest them one after the other, the newest last. The database
 is created if it is missing.
---behind needs --set=allow_ingest_behind=true here and wherever the database is opened.)",
+--behind needs --set=allow_ingest_behind=true here and wherever the database is opened, and
+files over whose ranges nothing has been ingested so before: they go to the last level.)",
       .json = R"({"files":N,"entries":N,"bytes":N,"sequence":N,"levels":[N,...]})",
       .examples = R"(
   winnow ingest --db=/tmp/fruit fruit.sst

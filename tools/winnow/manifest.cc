@@ -37,6 +37,7 @@ Json FileAsJson(const FamilyEdit::AddedFile& added, bool hex) {
     json["newest_write_time"] = TimeText(file.write_times.newest);
   }
   if (file.global_sequence != 0) json["global_sequence"] = file.global_sequence;
+  if (file.epoch_number != 0) json["epoch_number"] = file.epoch_number;
   if (file.filter_file.number != 0) {
     json["filter_file"] = {{"number", file.filter_file.number},
                            {"file_id", absl::StrFormat("%016x", file.filter_file.file_id)},

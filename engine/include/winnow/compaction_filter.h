@@ -24,7 +24,8 @@ namespace winnow {
 // What it is shown:
 // - values, where the newest of what is compacted of a key is one, in the order of the keys. No
 //   deletions; no merge operands, and not the value below them; nothing that has expired
-//   (ColumnFamilyOptions::ttl_seconds).
+//   (ColumnFamilyOptions::ttl_seconds), and nothing that a range deletion hides which is compacted
+//   with it.
 // - never what a snapshot needs: no version that one of them sees. If a snapshot is taken while the
 //   compaction runs, and still held when it ends, it is run again without the filter, whose changes
 //   are thrown away. Iterators keep what they have.

@@ -376,9 +376,10 @@ class DB {
                                                         std::string_view lower,
                                                         std::string_view upper) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
-  // and counts. Names what openings have set aside (*.log.damaged, *.log.unread, *.orphan) and, of
-  // a database that is open read-only, what could not be replayed. One entry for each problem
-  // found; empty means sound. An error means that nothing could be checked.
+  // and counts; and once more, of SSTables that overlap others, that what lies above is newer than
+  // what lies below it. Names what openings have set aside (*.log.damaged, *.log.unread, *.orphan)
+  // and, of a database that is open read-only, what could not be replayed. One entry for each
+  // problem found; empty means sound. An error means that nothing could be checked.
   virtual absl::StatusOr<std::vector<VerifyProblem>> Verify() = 0;
 
   // --- The same calls for the default column family ---

@@ -90,7 +90,9 @@ struct IngestOptions {
   bool move = false;
   // False: what is ingested is newer than everything in the database. True: it is older than
   // everything in it, and shows where the database has no entry of a key. Needs
-  // ColumnFamilyOptions::allow_ingest_behind.
+  // ColumnFamilyOptions::allow_ingest_behind. It goes to the last level, and where that has keys of
+  // a file's range already, be it by an ingestion like this one before, FailedPrecondition is
+  // returned: nothing lies behind the last level.
   bool behind = false;
   // Read each file whole before, and check what Verify checks: checksums, order, the filter against
   // every key. False: the frame of the file is checked; damage then shows when a block is read.

@@ -107,6 +107,21 @@ TEST_F(DbCompactionFilterTest, IsShownTheNewestVersionAlone) {
   EXPECT_EQ(db_.Get("a"), "keep");
 }
 
+TEST_F(DbCompactionFilterTest, IsNotShownWhatARangeDeletionHides) {
+  ColumnFamily* const family = db_->DefaultColumnFamily();
+  db_.Put("a", "keep");
+  db_.Put("b", "change");
+  db_.Put("c", "remove");
+  db_.Flush();
+  ASSERT_TRUE(db_->DeleteRange(WriteOptions(), family, "b", "d").ok());
+  db_.Put("c", "keep: written after it");
+  db_.Flush();
+  db_.CompactAll();
+  EXPECT_EQ(filter_.TakeShown(), (Shown{"a=keep", "c=keep: written after it"}));
+  EXPECT_EQ(db_.MultiGet({"a", "b", "c"}), (Shown{"keep", "(absent)", "keep: written after it"}));
+  EXPECT_EQ(Ticked(Ticker::kEntriesChangedByFilter), 0u);
+}
+
 // Where the compaction does not reach the last level, a deletion must take the place of what is
 // removed.
 TEST_F(DbCompactionFilterTest, ARemovalUncoversNothing) {

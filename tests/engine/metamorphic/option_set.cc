@@ -162,6 +162,8 @@ OptionSet::Ingestion OptionSet::ForIngest(uint64_t operation_number) const {
   ingestion.by_database = random() % 2 == 0;
   ingestion.options.move = random() % 2 == 0;
   ingestion.options.verify = random() % 2 == 0;
+  constexpr size_t kKeysEach[] = {0, 0, 1, 3};
+  ingestion.keys_each = kKeysEach[random() % 4];
   return ingestion;
 }
 

@@ -39,6 +39,7 @@ class OptionSet {
   struct Ingestion {
     bool as_batch = false;
     bool by_database = false;  // the tables are written by DB::NewSstWriter
+    size_t keys_each = 0;      // of each of several ingestions, one after the other; 0: all at once
     IngestOptions options;
   };
   Ingestion ForIngest(uint64_t operation_number) const;

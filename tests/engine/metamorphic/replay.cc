@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
 #include "tests/engine/metamorphic/replay_transact.h"
 #include "tests/support/test_clock.h"
 #include "tests/support/verify_messages.h"
@@ -205,9 +206,11 @@ class Replayer {
     return DoneOr(db_->Write(options_.ForWriting(operation.number), batch));
   }
 
+  using LastUpdates = std::map<std::pair<int, std::string>, Update>;  // by family and key
+
   // Of several updates of a key the last one counts, and a table has each key once.
   std::string IngestAll(const Operation& operation) {
-    std::map<std::pair<int, std::string>, Update> last;
+    LastUpdates last;
     for (const Update& update : operation.updates) {
       const bool counts = families_[Index(update.family)] != nullptr && !Loses(update);
       if (counts) last[{update.family, update.key}] = update;
@@ -219,16 +222,32 @@ class Replayer {
       for (const auto& [key, update] : last) batch.updates.push_back(update);
       return WriteAll(batch);
     }
+    if (how.keys_each == 0) return DoneOr(Ingest(operation, how, last));
+    // Narrow tables, most of which overlap nothing in the memtable.
+    absl::Status status;
+    LastUpdates some;
+    for (auto& [key, update] : last) {
+      some.emplace(key, update);
+      if (some.size() < how.keys_each) continue;
+      status.Update(Ingest(operation, how, some));
+      some.clear();
+    }
+    if (!some.empty()) status.Update(Ingest(operation, how, some));
+    return DoneOr(status);
+  }
+
+  absl::Status Ingest(const Operation& operation, const OptionSet::Ingestion& how,
+                      const LastUpdates& updates) {
     std::vector<IngestFile> files;
     std::unique_ptr<SstWriter> writer;
     absl::Status status;
-    for (const auto& [key, update] : last) {
+    for (const auto& [key, update] : updates) {
       ColumnFamily* const family = families_[Index(key.first)];
       if (writer == nullptr || files.back().family != family) {
         if (writer != nullptr) status.Update(writer->Finish().status());
         files.push_back({absl::StrCat(path_, "-table-", key.first), family});
         auto created = NewTable(how, operation, key.first, files.back());
-        if (!created.ok()) return ErrorLine(created.status());
+        if (!created.ok()) return created.status();
         writer = *std::move(created);
       }
       status.Update(update.merges              ? writer->Merge(key.second, *update.value)
@@ -236,8 +255,8 @@ class Replayer {
                                                : writer->Delete(key.second));
     }
     if (writer != nullptr) status.Update(writer->Finish().status());
-    if (!status.ok()) return ErrorLine(status);
-    return DoneOr(db_->Ingest(files, how.options).status());
+    WINNOW_RETURN_IF_ERROR(status);
+    return db_->Ingest(files, how.options).status();
   }
 
   // Where there is a time to live the database's writer goes by the test's clock, and another by

@@ -61,7 +61,9 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
     if (maybe()) family.options = {{"block_bytes", "8K"}, {"zstd_level", "9"}};
     if (maybe()) family.log_number = random() % kFileNumberLimit;
     for (uint64_t files = random() % 4; files > 0; files--) {
-      family.added.push_back({static_cast<int>(random() % kNumLevels), RandomFile(random)});
+      FamilyEdit::AddedFile& added = family.added.emplace_back();
+      added = {static_cast<int>(random() % kNumLevels), RandomFile(random)};
+      if (added.level == 0) added.file.epoch_number = 1 + (random() % (kEpochNumberLimit - 1));
       family.deleted.push_back(
           {static_cast<int>(random() % kNumLevels), random() % kFileNumberLimit});
     }
@@ -109,6 +111,32 @@ TEST(VersionEdit, FlippedBytesNeverCrashTheDecoder) {
       if (decoded.ok()) decoded->DebugString();
     }
   }
+}
+
+// None, one that cannot be counted up, one of a deeper level, and one of no file.
+TEST(VersionEdit, ImpossibleEpochNumbersAreRefused) {
+  const auto with_field = [](int level, uint64_t number) {
+    VersionEdit edit;
+    FamilyEdit& family = edit.families.emplace_back();
+    if (level >= 0) {
+      FileMetadata file;
+      file.smallest = file.largest = MakeInternalKey("k", 1, EntryType::kPut);
+      family.added.push_back({level, file});
+    }
+    std::string content;
+    PutVarint64(&content, number);
+    std::string bytes = Encoded(edit) + "\x15";
+    PutLengthPrefixed(&bytes, content);
+    return VersionEdit::Decode(bytes);
+  };
+  const auto decoded = with_field(0, 7);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->families[0].added[0].file.epoch_number, 7u);
+  EXPECT_TRUE(with_field(0, kEpochNumberLimit - 1).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(0, 0).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(0, kEpochNumberLimit).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(1, 7).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(-1, 7).status()));
 }
 
 // Times of no entry, of more entries than there are, of no file, and the newest before the oldest.

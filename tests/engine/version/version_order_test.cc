@@ -1,0 +1,133 @@
+// What CheckVersionOrder finds in trees whose files lie where none should.
+#include "engine/version/version_order.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/range_tombstones.h"
+#include "engine/sstable/sstable_builder.h"
+#include "engine/version/file_names.h"
+#include "tests/support/sstable_metadata.h"
+#include "winnow/memory_file_system.h"
+
+namespace winnow::version_order {
+namespace {
+
+struct Entry {
+  std::string key;
+  SequenceNumber sequence;
+};
+struct Tombstone {
+  std::string begin;
+  std::string end;
+  SequenceNumber sequence;
+};
+
+class VersionOrderTest : public ::testing::Test {
+ protected:
+  VersionOrderTest() { EXPECT_TRUE(files_->CreateDirectories("/db").ok()); }
+
+  // At the end of its level: in level 0 beneath the files that were added before.
+  uint64_t Add(int level, const std::vector<Entry>& entries,
+               const std::vector<Tombstone>& tombstones = {}) {
+    const uint64_t number = next_number_++;
+    const std::string path = SstableFileName("/db", number);
+    SstableBuilder builder(SstableBuilderOptions(), *files_->Create(path, {}), path);
+    for (const Entry& entry : entries) {
+      const std::string key = MakeInternalKey(entry.key, entry.sequence, EntryType::kPut);
+      EXPECT_TRUE(builder.Add(key, "v").ok());
+    }
+    for (const Tombstone& tombstone : tombstones) {
+      builder.AddRangeTombstones(tombstone.begin, tombstone.end, {&tombstone.sequence, 1});
+    }
+    const auto summary = builder.Finish();
+    EXPECT_TRUE(summary.ok()) << summary.status();
+    FileMetadata metadata = MetadataOf(number, *summary);
+    metadata.num_range_deletions = tombstones.size();
+    levels_[static_cast<size_t>(level)].push_back(SstableFile::Open(store_, metadata, comparator_));
+    return number;
+  }
+  void Damage(uint64_t number) {
+    const std::string path = SstableFileName("/db", number);
+    std::string bytes = *ReadFile(*files_, path, 1 << 20);
+    bytes[20] = static_cast<char>(bytes[20] ^ 1);
+    EXPECT_TRUE(WriteFileAtomically(*files_, path, bytes).ok());
+  }
+  // One line a problem: the file, and what is said of it.
+  std::string Problems() const {
+    std::string problems;
+    SstableReadOptions options;
+    options.fill_cache = false;
+    options.verify_checksums = true;
+    CheckVersionOrder(Version(comparator_, levels_), options,
+                      [&](const SstableFile& file, const std::string& problem) {
+                        absl::StrAppend(&problems, file.number(), " ", problem, "\n");
+                      });
+    return problems;
+  }
+
+  const InternalKeyComparator comparator_{BytewiseComparator()};
+  const std::unique_ptr<FileSystem> files_ = NewMemoryFileSystem();
+  const std::shared_ptr<const SstableStore> store_ =
+      std::make_shared<const SstableStore>(SstableStore{files_.get(), "/db", nullptr});
+  std::array<Version::Files, kNumLevels> levels_;
+  uint64_t next_number_ = 1;
+};
+
+TEST_F(VersionOrderTest, NothingIsFoundWhereWhatLiesAboveIsNewer) {
+  EXPECT_EQ(Problems(), "");
+  Add(0, {{"b", 30}, {"b", 29}, {"d", 31}}, {{"a", "c", 28}});
+  Add(0, {{"a", 20}, {"b", 25}, {"e", 90}}, {{"d", "e", 30}});
+  Add(3, {{"a", 9}, {"b", 8}});
+  Add(3, {{"c", 50}, {"e", 10}});
+  Add(6, {{"a", 0}, {"b", 0}, {"c", 0}, {"e", 0}}, {{"f", "g", 70}});
+  EXPECT_EQ(Problems(), "");
+}
+
+TEST_F(VersionOrderTest, AnOlderVersionAboveIsFoundOnceForEachFile) {
+  Add(0, {{"a", 20}, {"b", 3}, {"c", 3}});
+  Add(0, {{"b", 4}, {"c", 4}});
+  Add(5, {{"a", 20}, {"b", 5}, {"z", 9}});
+  EXPECT_EQ(Problems(),
+            "2 has an older version of key 'b' than SSTable 3 below it has\n"
+            "1 has an older version of key 'b' than SSTable 3 below it has\n");
+}
+
+TEST_F(VersionOrderTest, InLevelZeroAndBetweenDeeperLevels) {
+  Add(0, {{"a", 2}});
+  Add(0, {{"a", 3}});
+  Add(2, {{"m", 2}});
+  Add(2, {{"o", 2}});
+  Add(4, {{"n", 9}, {"o", 3}});
+  EXPECT_EQ(Problems(),
+            "1 has an older version of key 'a' than SSTable 2 below it has\n"
+            "4 has an older version of key 'o' than SSTable 5 below it has\n");
+}
+
+TEST_F(VersionOrderTest, RangeDeletionsOnTheWrongSideOfAnEntry) {
+  Add(0, {{"x", 50}}, {{"a", "c", 7}});
+  Add(1, {{"b", 8}, {"c", 8}});
+  EXPECT_EQ(Problems(), "1 has an older range deletion of key 'b' than SSTable 2 below it has\n");
+  levels_ = {};
+  Add(0, {{"b", 8}, {"c", 8}});
+  Add(6, {{"x", 1}}, {{"a", "c", 9}});
+  EXPECT_EQ(Problems(),
+            "3 has an older version of the range-deleted key 'b' than SSTable 4 below it has\n");
+}
+
+// That it is damaged is for others to say.
+TEST_F(VersionOrderTest, WhatCannotBeReadIsPassedOver) {
+  Add(0, {{"a", 2}, {"b", 2}});
+  const uint64_t damaged = Add(0, {{"a", 3}, {"b", 3}});
+  Add(6, {{"b", 4}});
+  Damage(damaged);
+  EXPECT_EQ(Problems(), "1 has an older version of key 'b' than SSTable 3 below it has\n");
+}
+
+}  // namespace
+}  // namespace winnow::version_order
