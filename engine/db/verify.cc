@@ -95,7 +95,6 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
   }
   SstableReadOptions read_once;
   read_once.fill_cache = false;
-  read_once.verify_checksums = true;
   read_once.readahead_bytes = live_options_.compaction_readahead_bytes();
   for (const auto& view : views) {
     // Each table may be what it was when it was written, and yet lie where it hides newer entries.

@@ -22,6 +22,29 @@ bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table
          comparator.CompareUserKeys(UserKey(listed.smallest), properties.largest_user_key) <= 0;
 }
 
+// Can the SSTables of the edit stand on the levels that it names, as CheckLevels has it?
+bool HaveOrder(const InternalKeyComparator& comparator, const FamilyEdit& edit) {
+  std::set<uint64_t> epoch_numbers = {0};  // which none has
+  std::vector<std::vector<UserKeyRange>> levels(kNumLevels);
+  for (const FamilyEdit::AddedFile& added : edit.added) {
+    const FileMetadata& file = added.file;
+    if (comparator.Compare(file.smallest, file.largest) > 0) return false;
+    if (added.level == 0 && !epoch_numbers.insert(file.epoch_number).second) return false;
+    if (added.level > 0) {
+      levels[static_cast<size_t>(added.level)].push_back(RangeBetween(file.smallest, file.largest));
+    }
+  }
+  for (std::vector<UserKeyRange>& level : levels) {
+    std::sort(level.begin(), level.end(), [&](const UserKeyRange& a, const UserKeyRange& b) {
+      return comparator.CompareUserKeys(a.smallest, b.smallest) < 0;
+    });
+    for (size_t i = 1; i < level.size(); i++) {
+      if (!EndsBefore(level[i - 1], level[i].smallest, comparator)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit) {
@@ -30,8 +53,14 @@ absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit
                           Unlisted(family, *edit, listed));
   lacks_entries_ = false;
   CountMissing(family, listed, unlisted);
-  WINNOW_RETURN_IF_ERROR(unlisted.empty() ? KeepLevels(family, listed, edit)
-                                          : MergeAll(family, listed, unlisted, edit));
+  const bool has_order = HaveOrder(family.comparator(), *edit);
+  if (!has_order) {
+    report_->notes.push_back(absl::StrCat(
+        "column family '", ToAbsl(family.name()),
+        "': the manifest does not say which of its SSTables are newer; they are merged"));
+  }
+  WINNOW_RETURN_IF_ERROR(unlisted.empty() && has_order ? KeepLevels(family, listed, edit)
+                                                       : MergeAll(family, listed, unlisted, edit));
   return lacks_entries_ ? ReplayOlderLogs(family, edit) : absl::OkStatus();
 }
 

@@ -8,8 +8,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "engine/base/database_mutex.h"
 #include "engine/log/log_writer.h"
+#include "engine/version/current_file.h"
+#include "engine/version/file_names.h"
+#include "engine/version/manifest_file.h"
+#include "engine/version/version_set.h"
 #include "tests/engine/recovery/repaired_database.h"
 #include "tests/support/before_lock.h"
 #include "tests/support/damage_database.h"
@@ -218,6 +224,47 @@ TEST(Repair, ADamagedManifestIsRebuiltFromTheTables) {
     const Repaired repaired = RepairAndOpen(files);
     ExpectAllAnswers(repaired, database);
     if (HasFatalFailure()) return;
+  }
+}
+
+// A manifest whose checksums are right, and which no opening takes: which table is the newer one
+// has to come from the entries.
+TEST(Repair, AManifestThatHasNoOrderIsRebuiltFromTheTables) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const std::vector<void (*)(FamilyEdit::AddedFile*)> ways = {
+      [](FamilyEdit::AddedFile* added) { added->file.epoch_number = 0; },
+      [](FamilyEdit::AddedFile* added) {
+        *added = {0, added->file}, added->file.epoch_number = 7;
+      },
+      [](FamilyEdit::AddedFile* added) { added->level = 3; },
+      [](FamilyEdit::AddedFile* added) { std::swap(added->file.smallest, added->file.largest); },
+  };
+  for (size_t way = 0; way < ways.size(); way++) {
+    SCOPED_TRACE(absl::StrCat("way ", way));
+    const auto disk = Restore(database.files);
+    const uint64_t number = *ReadCurrentFile(*disk, kDirectory);
+    DatabaseMutex mutex;
+    auto readable = [&]() {
+      DatabaseLock lock(&mutex);
+      return VersionSet({disk.get(), kDirectory, nullptr}, &mutex)
+          .ReadState(ManifestFileName(kDirectory, number), number);
+    }();
+    ASSERT_TRUE(readable.ok()) << readable.status();
+    for (FamilyEdit& family : readable->state.families) {
+      for (FamilyEdit::AddedFile& added : family.added) ways[way](&added);
+    }
+    ASSERT_TRUE(WriteManifest(*disk, kDirectory, number, readable->state).ok());
+    const absl::Status opened = DB::Open(DamageOptions(disk.get()), kDirectory).status();
+    EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
+    Files files = database.files;
+    files[absl::StrFormat("MANIFEST-%06d", number)] =
+        *ReadFile(*disk, ManifestFileName(kDirectory, number), 1 << 20);
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectAllAnswers(repaired, database);
+    EXPECT_TRUE(repaired.report.manifest_rebuilt);
+    EXPECT_TRUE(absl::StrContains(Notes(repaired.report), "does not say which of its SSTables"))
+        << Notes(repaired.report);
+    if (HasFailure()) return;
   }
 }
 
