@@ -216,9 +216,10 @@ Command VerifyCommand() {
       .summary = "read every byte and name each damaged file, with offset and reason",
       .details = R"(
 Checks manifest, write-ahead logs, and of every SSTable all checksums, the order of keys,
-each key against each unit of its filters, in memory or not, and the counts. If the database
-cannot be opened, every SSTable in the directory is checked for itself. A torn last record of
-a log is normal after a crash.
+each key against each unit of its filters, in memory or not, and the counts; and that versions
+of a key in higher levels, and in newer SSTables of level 0, are newer. If the database cannot
+be opened, every SSTable in the directory is checked for itself. A torn last record of a log is
+normal after a crash.
 Names what an earlier opening set aside (*.log.damaged, *.log.unread, *.orphan), and the
 command for it. May run while another process writes.
 Exit code 0: sound; 1: damage; 3: the check could not be finished.)",
