@@ -93,12 +93,16 @@ class OrderCheck {
         user_key = std::string(UserKey(key));
         has_key = true;
         lowest = at;
+        seen_.clear();
       }
       if (at < lowest) {
         Tell(at, lowest, user_key, "has an older version of key ");
       }
       lowest = std::max(lowest, at);
-      if (has_tombstones_) CheckTombstones(at, user_key, Sequence(key));
+      if (has_tombstones_) {
+        seen_.push_back({at, Sequence(key)});
+        CheckTombstones(at, user_key, Sequence(key));
+      }
       places_[at].entries->Next();
     }
   }
@@ -118,18 +122,39 @@ class OrderCheck {
     return smallest;
   }
 
-  // Tombstones above that cover the entry are newer than it, and those below are older.
+  // Tombstones above that cover the entry are newer than it, and those below are older. A log that
+  // a repair has replayed once more has brought copies of both to the top, in their order: what is
+  // below them decides nothing.
   void CheckTombstones(size_t at, std::string_view user_key, SequenceNumber sequence) {
     for (size_t i = 0; i < places_.size(); i++) {
       if (i == at) continue;
       const RangeTombstoneIndex* const tombstones = places_[i].TombstonesAt(user_key, comparator_);
       if (tombstones == nullptr) continue;
       if (i < at && sequence > 0 && tombstones->NewestCovering(user_key, sequence - 1) != 0) {
+        if (IsDecidedAbove(i, user_key, sequence)) continue;
         Tell(i, at, user_key, "has an older range deletion of key ");
-      } else if (i > at && tombstones->NewestCovering(user_key, kMaxSequenceNumber) > sequence) {
+      } else if (i > at) {
+        const SequenceNumber newest = tombstones->NewestCovering(user_key, kMaxSequenceNumber);
+        if (newest <= sequence || IsDecidedAbove(at, user_key, newest)) continue;
         Tell(at, i, user_key, "has an older version of the range-deleted key ");
       }
     }
+  }
+
+  // Whether a place down to this one has something of the key with this sequence number or a
+  // greater one. Entries that are still to come have smaller ones than what is looked at.
+  bool IsDecidedAbove(size_t place, std::string_view user_key, SequenceNumber sequence) const {
+    for (const auto& [seen_at, seen_sequence] : seen_) {
+      if (seen_at <= place && seen_sequence >= sequence) return true;
+    }
+    for (size_t i = 0; i <= place; i++) {
+      const RangeTombstoneIndex* const tombstones = places_[i].TombstonesAt(user_key, comparator_);
+      if (tombstones != nullptr &&
+          tombstones->NewestCovering(user_key, kMaxSequenceNumber) >= sequence) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void Tell(size_t above, size_t below, std::string_view user_key, std::string_view what) {
@@ -144,7 +169,8 @@ class OrderCheck {
   const bool has_tombstones_;
   const Report report_;
   std::vector<Place> places_;
-  std::set<uint64_t> told_;  // files that have been reported
+  std::vector<std::pair<size_t, SequenceNumber>> seen_;  // entries of the key, by their places
+  std::set<uint64_t> told_;                              // files that have been reported
 };
 
 }  // namespace

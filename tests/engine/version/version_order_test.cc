@@ -127,6 +127,26 @@ TEST_F(VersionOrderTest, RangeDeletionsOnTheWrongSideOfAnEntry) {
             "3 has an older version of the range-deleted key 'b' than SSTable 4 below it has\n");
 }
 
+// As a repair leaves it that has replayed a log whose entries had been flushed and compacted.
+TEST_F(VersionOrderTest, CopiesAboveDecideBeforeWhatIsBelowThem) {
+  Add(0, {{"b", 8}}, {{"a", "d", 7}});
+  Add(4, {{"b", 8}, {"c", 6}});
+  EXPECT_EQ(Problems(), "");
+  // Of c the copy is missing: it has come back below a range deletion that is older.
+  Add(5, {{"a", 9}});
+  EXPECT_EQ(Problems(), "1 has an older range deletion of key 'a' than SSTable 3 below it has\n");
+  levels_ = {};
+  Add(0, {{"x", 1}}, {{"a", "d", 7}, {"d", "f", 7}});
+  Add(3, {{"b", 6}});
+  Add(4, {{"x", 0}}, {{"a", "d", 7}});
+  EXPECT_EQ(Problems(), "") << "b is deleted above as it is below";
+  levels_ = {};
+  Add(0, {{"x", 1}}, {{"a", "d", 9}, {"d", "f", 2}});
+  Add(3, {{"b", 6}, {"e", 1}}, {{"a", "c", 3}});
+  Add(4, {{"b", 4}});
+  EXPECT_EQ(Problems(), "");
+}
+
 // That it is damaged is for others to say.
 TEST_F(VersionOrderTest, WhatCannotBeReadIsPassedOver) {
   Add(0, {{"a", 2}, {"b", 2}});
