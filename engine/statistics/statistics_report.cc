@@ -315,6 +315,7 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kRowCacheAbsentHits, "row_cache.hits.absent"},
     {Ticker::kRowCacheMisses, "row_cache.misses"},
     {Ticker::kRowCacheForgotten, "row_cache.forgotten"},
+    {Ticker::kFilesPassedByTime, "files.passed.by.time"},
     {Ticker::kFalsePositiveCacheHits, "false_positive_cache.hits"},
     {Ticker::kFilterUnitsLoaded, "filter.units.loaded"},
     {Ticker::kFilterUnitsDropped, "filter.units.dropped"},

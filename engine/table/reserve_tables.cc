@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<std::string>> ReserveTables(DB& db) {
       // Named even if it is missing: it is the table's to make anew.
       names.push_back(ColumnFamilyName(table, family.schema.name));
       const absl::StatusOr<ColumnFamily*> there = db.FindColumnFamily(names.back());
-      if (there.ok()) store.ReserveForOwner(*there);
+      if (there.ok()) store.ReserveForOwner(*there, ParseCellTime);
     }
   }
   return names;

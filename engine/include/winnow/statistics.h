@@ -81,6 +81,7 @@ enum class Ticker : uint32_t {
   kRowCacheAbsentHits,      // [keys] of those, that were not there
   kRowCacheMisses,          // [keys] that tables were asked for though there is such a cache
   kRowCacheForgotten,       // [keys] whose answer flushes forgot, since they were written
+  kFilesPassedByTime,       // [files] that reads of tables passed over by the times of their cells
   kFalsePositiveCacheHits,  // [look-ups] of a file whose filter's false positive was remembered: no
                             // block
                             // was read
