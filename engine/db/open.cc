@@ -343,17 +343,22 @@ absl::Status DBImpl::CloseFiles() {
     // Copies too: once the directory is no longer locked, what they read may be replaced.
     while (jobs_.IsRunning() || copies_running_ > 0) scheduler_.WaitForProgress();
   }
-  const absl::Status logs_closed = logs_.Close();
-  status.Update(logs_closed);
+  uint64_t oldest_log = 0;
+  {
+    DatabaseLock lock(&mutex_);
+    oldest_log = versions_.OldestNeededLog();
+  }
+  bool logs_have_markers = false;
+  status.Update(logs_.Close(oldest_log, &logs_have_markers));
   DatabaseLock lock(&mutex_);
   const BackgroundErrors& errors = scheduler_.errors();
   // The allocated number and not the visible one: those of failed writes may be in the log as well.
   versions_.RaiseLastSequence(leader_.allocated_sequence());
   // The last edit records which file numbers were ever used, and the newest log: the next open then
   // knows which logs must end with a marker, and up to which one they must be there. After a failed
-  // sync no marker proves anything, and a log that was given up has none: the manifest must not say
-  // that all have.
-  if (logs_closed.ok() && errors.fatal().ok() && leader_.log_error().ok()) {
+  // sync no marker proves anything, and a log that was given up, or for whose marker there was no
+  // room, has none: the manifest must not say that all have.
+  if (logs_have_markers && errors.fatal().ok() && leader_.log_error().ok()) {
     status.Update(CatchOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
       absl::Status ended;
       // Where LOCK is gone the manifest may be another process's.

@@ -22,7 +22,7 @@ PosixWritableFile::PosixWritableFile(FileDescriptor descriptor, std::string path
       descriptor_(std::move(descriptor)),
       largest_buffer_bytes_(buffer_sizes.largest_bytes),
       buffer_(buffer_sizes.first_bytes),
-      writes_back_(buffer_sizes.first_bytes > 0) {}
+      is_log_(buffer_sizes.first_bytes == 0) {}
 
 PosixWritableFile::~PosixWritableFile() { Close().IgnoreError(); }
 
@@ -49,6 +49,7 @@ size_t PosixWritableFile::Room() const {
 absl::Status PosixWritableFile::WriteDirectly(std::string_view data) {
   first_error_ = WriteFully(descriptor_.get(), path_, data);
   if (first_error_.ok()) written_ += data.size();
+  only_append_failed_ = !first_error_.ok() && is_log_;
   return first_error_;
 }
 
@@ -73,7 +74,7 @@ void PosixWritableFile::GrowBuffer() {
 // one will be written to again.
 absl::Status PosixWritableFile::WriteBack() {
   const uint64_t written = RoundDownToPage(written_);
-  if (!writes_back_ || written < write_back_offset_ + kWriteBackBytes) return absl::OkStatus();
+  if (is_log_ || written < write_back_offset_ + kWriteBackBytes) return absl::OkStatus();
   first_error_ =
       StartWriteBack(descriptor_.get(), path_, write_back_offset_, written - write_back_offset_);
   write_back_offset_ = written;
@@ -109,11 +110,15 @@ absl::Status PosixWritableFile::Flush() {
   return WriteBuffer();
 }
 
-// fsync covers the file, not the buffer: that is handed over first.
+// fsync covers the file, not the buffer: that is handed over first. A log has none, so that all
+// that was appended before a failure is the operating system's.
 absl::Status PosixWritableFile::Sync() {
-  WINNOW_RETURN_IF_ERROR(Flush());
-  first_error_ = SyncFileDescriptor(descriptor_.get(), path_);
-  return first_error_;
+  if (!only_append_failed_ || !descriptor_.is_open()) WINNOW_RETURN_IF_ERROR(Flush());
+  absl::Status status = SyncFileDescriptor(descriptor_.get(), path_);
+  if (status.ok()) return status;
+  only_append_failed_ = false;
+  if (first_error_.ok()) first_error_ = status;
+  return status;
 }
 
 // Closed even if the flush failed; the first error is the one that is returned. close(2) may report

@@ -43,11 +43,12 @@ class PosixWritableFile final : public WritableFile {
   const size_t largest_buffer_bytes_;
   PageBuffer buffer_;  // without memory for it every append is written through
   size_t buffered_ = 0;
-  const bool writes_back_;
+  const bool is_log_;
   uint64_t write_back_offset_ = 0;  // the disk was told of what lies before it
   uint64_t written_ = 0;  // what the operating system has; what is buffered comes behind it
   uint64_t size_ = 0;
   absl::Status first_error_;
+  bool only_append_failed_ = false;  // of a log: what was appended before may still be synced
 };
 
 }  // namespace winnow

@@ -64,13 +64,26 @@ absl::Status LogWriter::Flush() { return file_->Flush(); }
 
 absl::Status LogWriter::Sync() { return file_->Sync(); }
 
+absl::Status LogWriter::AppendMarker() {
+  BeginRecord();
+  return AppendRecord(LogRecordType::kCleanClose);
+}
+
 // The marker is synced like any record: a marker in the page cache alone would prove nothing.
 absl::Status LogWriter::CloseCleanly() {
-  BeginRecord();
-  absl::Status status = AppendRecord(LogRecordType::kCleanClose);
+  absl::Status status = AppendMarker();
   if (status.ok()) status = file_->Sync();
   absl::Status close_status = file_->Close();
   return status.ok() ? close_status : status;
+}
+
+// What of a marker that did not fit may be in the file is a torn record, behind all that counts.
+absl::Status LogWriter::CloseSynced(bool* has_marker) {
+  absl::Status status = AppendMarker();
+  *has_marker = status.ok();
+  if (status.ok() || absl::IsResourceExhausted(status)) status = file_->Sync();
+  absl::Status close_status = file_->Close();  // repeats the error of the append, if there was one
+  return status.ok() && *has_marker ? close_status : status;
 }
 
 absl::Status LogWriter::Close() { return file_->Close(); }

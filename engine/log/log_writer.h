@@ -45,6 +45,9 @@ class LogWriter {
   // Ends the log with a marker, syncs and closes. The marker lets a reader tell later damage of
   // the last record from a write that a crash tore.
   [[nodiscard]] absl::Status CloseCleanly();
+  // The same where the disk may be full: a log that has no room for its marker is synced and closed
+  // without one, and *has_marker is false.
+  [[nodiscard]] absl::Status CloseSynced(bool* has_marker);
   // Closes without marker and without sync.
   [[nodiscard]] absl::Status Close();
 
@@ -58,6 +61,7 @@ class LogWriter {
 
   // What stands in record_, behind room for its header.
   absl::Status AppendRecord(LogRecordType type);
+  absl::Status AppendMarker();
 
   const std::unique_ptr<WritableFile> file_;
   const uint64_t log_number_;

@@ -136,7 +136,8 @@ absl::Status LogSet::SyncNames() {
 }
 
 // Ends the older logs with their marker, which includes the sync, oldest first. An error stays: a
-// writer whose sync has failed returns that error for ever, and so does each later call here.
+// writer whose sync has failed returns that error for ever, and so does each later call here. A
+// full disk is no error: the sync needs no room, and the marker only tells that all was well.
 absl::Status LogSet::SyncOlder() {
   if (!older_unsynced_.load(std::memory_order_acquire)) return absl::OkStatus();
   MutexLock sync(&sync_mutex_);  // whoever else comes must wait for the syncs anyway
@@ -150,7 +151,9 @@ absl::Status LogSet::SyncOlder() {
       }
       writer = older_.front().writer;
     }
-    WINNOW_RETURN_IF_ERROR(writer->CloseCleanly());
+    bool has_marker = false;
+    WINNOW_RETURN_IF_ERROR(writer->CloseSynced(&has_marker));
+    if (!has_marker) newest_without_marker_ = writer->log_number();
     MutexLock lock(&mutex_);
     // It may have been removed meanwhile, when nothing in it was needed any more.
     if (!older_.empty() && older_.front().writer == writer) older_.pop_front();
@@ -245,9 +248,13 @@ std::map<uint64_t, uint64_t> LogSet::Sizes() const {
 
 // Oldest first here as well. If an older one fails, the newest is closed all the same; the caller
 // is told, and must not let the manifest say that all have their marker.
-absl::Status LogSet::Close() {
+absl::Status LogSet::Close(uint64_t oldest_needed, bool* all_have_markers) {
   absl::Status status = CatchOutOfMemory([&] { return SyncNames(); });
   status.Update(CatchOutOfMemory([&] { return SyncOlder(); }));
+  {
+    MutexLock sync(&sync_mutex_);
+    *all_have_markers = newest_without_marker_ < oldest_needed;
+  }
   if (current_ != nullptr) {
     status.Update(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
       // No marker for a log that others have spoilt; where it was cut, there is no room for one.
@@ -257,6 +264,7 @@ absl::Status LogSet::Close() {
     }));
     current_.reset();
   }
+  *all_have_markers = *all_have_markers && status.ok();
   return status;
 }
 

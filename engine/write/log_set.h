@@ -86,8 +86,10 @@ class LogSet {
   // Number and bytes of all logs, the newest included.
   std::map<uint64_t, uint64_t> Sizes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Syncs and ends all logs with the clean-close marker.
-  absl::Status Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Syncs and ends all logs with the clean-close marker. False in *all_have_markers: one of those
+  // from number `oldest_needed` on has none, after an error or for want of room.
+  absl::Status Close(uint64_t oldest_needed, bool* all_have_markers)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(sync_mutex_, mutex_);
 
   // Acquire: who sees this number sees what was done while a smaller one was the current.
   uint64_t current_number() const { return current_number_.load(std::memory_order_acquire); }
@@ -134,6 +136,8 @@ class LogSet {
   // waits for it.
   Mutex sync_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   absl::Status name_error_ ABSL_GUARDED_BY(sync_mutex_);
+  // Of the older logs that were synced and closed while there was no room for the marker.
+  uint64_t newest_without_marker_ ABSL_GUARDED_BY(sync_mutex_) = 0;
   // Held while files are removed, so that they go in their order, the oldest first.
   Mutex removal_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable Mutex mutex_;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "engine/log/log_format.h"
 #include "engine/sstable/format.h"
 #include "tests/support/crash_workload.h"
 #include "tests/support/db_fixture.h"
@@ -184,6 +185,45 @@ TEST(CrashErrors, TheFirstWriteFindsTheDiskFullAndTheNextOnesAreKept) {
   std::string value;
   EXPECT_TRUE(db->Get(ReadOptions(), "after", &value).ok());
   EXPECT_EQ(*db->GetProperty("winnow.recovery"), "");
+}
+
+// The flush that follows a switch of memtables ends the older log, which has room for all but its
+// marker, and which another family still needs when the database is closed.
+TEST(CrashErrors, WithoutRoomForTheEndOfAnOlderLogWritesGoOn) {
+  const auto memory = std::make_unique<RecordingFileSystem>();
+  auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
+  const auto family = db->CreateColumnFamily(CrashOptions(memory.get()), "second");
+  ASSERT_TRUE(family.ok()) << family.status();
+  std::atomic<bool> full = true;
+  std::atomic<int> markers = 0;
+  memory->set_error_hook([&](const FileOperation& operation) {
+    const bool is_marker = operation.kind == Kind::kAppend && operation.path.ends_with(".log") &&
+                           operation.data.size() == kLogRecordHeaderBytes;
+    if (!is_marker || !full) return absl::OkStatus();
+    markers++;
+    return absl::ResourceExhaustedError("injected: no space left on device");
+  });
+  ASSERT_TRUE(db->Put(WriteOptions(), *family, "in the older log", "1").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "flushed", "2").ok());
+  ASSERT_TRUE(db->Flush().ok());
+  WriteOptions synced;
+  synced.sync = true;
+  EXPECT_TRUE(db->Put(synced, "synced", "3").ok());
+  EXPECT_EQ(*db->GetProperty("winnow.background-error"), "");
+  EXPECT_GT(markers, 0);
+  full = false;
+  EXPECT_TRUE(db->Close().ok());
+  Options strict = CrashOptions(memory.get());
+  strict.recovery_mode = RecoveryMode::kStrict;
+  db = OpenOrFail(strict, kCrashDatabase);
+  ASSERT_NE(db, nullptr);
+  EXPECT_EQ(*db->GetProperty("winnow.recovery"), "");
+  const auto second = db->FindColumnFamily("second");
+  ASSERT_TRUE(second.ok());
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), *second, "in the older log", &value).ok());
+  EXPECT_TRUE(db->Get(ReadOptions(), "flushed", &value).ok());
+  EXPECT_TRUE(db->Get(ReadOptions(), "synced", &value).ok());
 }
 
 // A column family that is created while the log is broken must not name that log.
