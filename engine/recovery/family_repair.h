@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/recovery/found_files.h"
@@ -25,12 +26,13 @@ namespace winnow {
 // back what was deleted.
 class FamilyRepair {
  public:
-  // `state`: of the manifest, without what the repair adds; `tables`: those of this database.
-  FamilyRepair(const VersionEdit& state, const std::set<uint64_t>& logs, KeptLogs* kept_logs,
+  // `state`: of the manifest, without what the repair adds; `logs`: the numbers that they are
+  // replayed by; `tables`: those of this database.
+  FamilyRepair(const VersionEdit& state, std::set<uint64_t> logs, KeptLogs* kept_logs,
                const std::vector<const FoundSstable*>& tables, RepairSstables* sstables,
                RepairReport* report)
       : state_(state),
-        logs_(logs),
+        logs_(std::move(logs)),
         kept_logs_(kept_logs),
         tables_(tables),
         sstables_(sstables),
@@ -80,7 +82,7 @@ class FamilyRepair {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const VersionEdit& state_;
-  const std::set<uint64_t>& logs_;
+  const std::set<uint64_t> logs_;
   KeptLogs* const kept_logs_;
   const std::vector<const FoundSstable*> tables_;
   RepairSstables* const sstables_;

@@ -200,9 +200,26 @@ absl::Status FoundFiles::ReadLogHeaders() {
     if (MustEndRepair(stated.status())) return stated.status();
     // A log whose header cannot be read stays among the logs, but has no vote on which database
     // this is.
-    if (stated.ok()) log_databases_[log] = stated->database;
+    if (!stated.ok()) continue;
+    log_databases_[log] = stated->database;
+    if (stated->number == log) continue;
+    // A strange header may stand before records of the log that the name says.
+    const absl::Status as_named =
+        LogReader::Open(file_system_, LogFileName(path_, log), log, LogRecoveryMode::kSalvage)
+            .status();
+    if (MustEndRepair(as_named)) return as_named;
+    if (!as_named.ok()) misnamed_logs_[log] = stated->number;
   }
   return absl::OkStatus();
+}
+
+std::set<uint64_t> FoundFiles::OwnNumbersOfLogs() const {
+  std::set<uint64_t> numbers;
+  for (const uint64_t log : logs_) {
+    const auto misnamed = misnamed_logs_.find(log);
+    numbers.insert(misnamed == misnamed_logs_.end() ? log : misnamed->second);
+  }
+  return numbers;
 }
 
 uint64_t FoundFiles::CommonestDatabaseOfLogs() const {

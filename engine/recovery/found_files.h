@@ -70,6 +70,8 @@ class FoundFiles {
   const std::vector<FoundSstable>& tables() const { return tables_; }
   const std::vector<std::string>& manifest_names() const { return manifest_names_; }
   const std::set<uint64_t>& logs() const { return logs_; }
+  // The numbers that they have by their content, as LogReplay takes them: files may be misnamed.
+  std::set<uint64_t> OwnNumbersOfLogs() const;
   uint64_t next_file_number() const { return next_file_number_; }
   // What is wrong with CURRENT and the manifests.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -100,6 +102,7 @@ class FoundFiles {
   std::vector<FoundSstable> tables_;
   std::set<uint64_t> logs_;
   std::map<uint64_t, uint64_t> log_databases_;  // of those whose header is sound
+  std::map<uint64_t, uint64_t> misnamed_logs_;  // number in the name -> the log's own
   uint64_t next_file_number_ = 1;
   std::vector<std::string> notes_;
 };

@@ -99,7 +99,8 @@ class DatabaseRepair {
     const VersionEdit as_listed = state;
     KeptLogs kept_logs(&file_system_, path_, found_.logs(), state.hash_seed.value_or(0),
                        state.last_sequence.value_or(0));
-    FamilyRepair families(as_listed, found_.logs(), &kept_logs, tables, sstables_.get(), &report_);
+    FamilyRepair families(as_listed, found_.OwnNumbersOfLogs(), &kept_logs, tables, sstables_.get(),
+                          &report_);
     for (FamilyEdit& edit : state.families) {
       WINNOW_ASSIGN_OR_RETURN(const auto family, MakeFamily(edit, state.hash_seed.value_or(0)));
       WINNOW_RETURN_IF_ERROR(families.Run(*family, &edit));

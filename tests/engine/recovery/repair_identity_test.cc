@@ -80,6 +80,26 @@ TEST(RepairIdentity, AnOlderManifestPutBackLosesNoTable) {
   }
 }
 
+// The log that the old manifest needs is gone, and the family goes on with the next one that is
+// there: by its own number, whatever its name. By its name it once counted as one that nothing
+// needs.
+TEST(RepairIdentity, BesideAnOlderManifestAMisnamedLogIsReplayed) {
+  const GrownDatabase grown = Grow();
+  Files files = grown.files;
+  files.erase(NamesOf(files, "MANIFEST-").front());
+  files["CURRENT"] = grown.early.at("CURRENT");
+  const std::string manifest = NamesOf(grown.early, "MANIFEST-").front();
+  files[manifest] = grown.early.at(manifest);
+  const std::string log = NamesOf(files, ".log").back();
+  EXPECT_FALSE(grown.early.contains(log));
+  files["000777.log"] = files.at(log);
+  files.erase(log);
+  const Repaired repaired = RepairAndOpen(files);
+  ExpectContents(repaired, grown.contents);
+  EXPECT_TRUE(absl::StrContains(Notes(repaired.report), "000777.log: is log "))
+      << Notes(repaired.report);
+}
+
 // A block that one copy has lost is sound in the other.
 TEST(RepairIdentity, CopiesOfATableThatAreDamagedInDifferentPlacesAreRepairedTogether) {
   const GrownDatabase grown = Grow();
