@@ -19,6 +19,7 @@ function(winnow_tests room)
   add_executable(${program} ${ARG_SOURCES})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${program} PRIVATE ${ARG_DEFINITIONS})
+  target_compile_options(${program} PRIVATE ${winnow_test_options})
   target_link_libraries(${program} PRIVATE ${ARG_DEPENDS} winnow_build_flags GTest::gmock
                         GTest::gtest GTest::gtest_main)
   winnow_unity_build(${program})

@@ -68,15 +68,20 @@ class PosixFileSystemImplementation final : public FileSystem {
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenRandomAccess(
       const std::string& path) override {
     // Access times that nobody reads cost a clock look-up for each read; only a file's owner may
-    // leave them out.
-    auto opened = OpenDescriptor(path, O_RDONLY | O_NOATIME);
-    if (absl::IsPermissionDenied(opened.status())) opened = OpenDescriptor(path, O_RDONLY);
+    // leave them out. Without O_NONBLOCK, to open a named pipe waits for a writer.
+    auto opened = OpenDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOATIME);
+    if (absl::IsPermissionDenied(opened.status())) {
+      opened = OpenDescriptor(path, O_RDONLY | O_NONBLOCK);
+    }
     if (!opened.ok()) return opened.status();
     FileDescriptor descriptor = *std::move(opened);
     struct stat information;
     if (::fstat(descriptor.get(), &information) != 0) return PosixError(path, "stat", errno);
     // open(2) takes a directory for reading; only the first read would fail.
     if (S_ISDIR(information.st_mode)) return PosixError(path, "open", EISDIR);
+    if (!S_ISREG(information.st_mode)) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": open: not a regular file"));
+    }
     return std::unique_ptr<RandomAccessFile>(std::make_unique<PosixRandomAccessFile>(
         std::move(descriptor), path, static_cast<uint64_t>(information.st_size)));
   }

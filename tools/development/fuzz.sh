@@ -79,7 +79,7 @@ fuzz_main() {
     return
   fi
 
-  need_packages "${build_packages[@]}" "${fuzz_packages[@]}"
+  need_packages "${build_packages[@]}" "${clang_packages[@]}"
   configure fuzz
   build_targets fuzz "${targets[@]}" "${targets[@]/%/_replay}"
   say "fuzzing ${#targets[@]} targets, $seconds s each, $jobs at a time"

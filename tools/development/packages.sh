@@ -15,7 +15,8 @@ readonly build_packages=(
 # No compiler cache: precompiled headers, which it rules out, save more. Who has one, uses it.
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)
-readonly fuzz_packages=(clang libclang-rt-dev llvm)
+# For the sanitizers, whose programs clang makes in half of the time that g++ takes, and for fuzzing.
+readonly clang_packages=(clang libclang-rt-dev llvm)
 # callgrind, which counts the instructions of the engine's calls.
 readonly instruction_packages=(valgrind)
 # Where there is a JDK, filters are exchanged with the Java library whose format we write.

@@ -8,8 +8,8 @@ sanitize_usage() {
 tools/dev sanitize [asan|tsan|all] [--quick] [--filter=REGEX]
 
 Builds the asan (AddressSanitizer with leak detection, UndefinedBehaviorSanitizer) and tsan
-(ThreadSanitizer) presets and runs the test suite in each; the first report fails the test.
-ThreadSanitizer leaves out the tests labelled "unthreaded": statistics over millions of keys.
+(ThreadSanitizer) presets, with clang, and runs the test suite in each; the first report fails the
+test. ThreadSanitizer leaves out the tests labelled "unthreaded": statistics over millions of keys.
 
   --quick          the short share that runs in continuous integration: asan without the command
                    line tools and the tests labelled "slow", tsan with those labelled "concurrent"
@@ -42,14 +42,15 @@ sanitize_one() {
     tsan-yes) selection+=(-L concurrent -LE 'slow|unthreaded') label=concurrent ;;
     tsan-no) selection+=(-LE unthreaded) ;;
   esac
-  # Warnings are the release build's matter: g++ makes false ones where a sanitizer adds code.
+  # Warnings are the release build's matter.
   configure "$preset" -DWINNOW_WERROR=OFF -DWINNOW_BENCH=OFF -DWINNOW_TOOLS=$tools \
     -DWINNOW_TEST_LABEL="$label"
   if [ "$quick" = yes ]; then
     mapfile -t targets < <(selected_targets "$preset" "${selection[@]}")
   fi
   build_targets "$preset" ${targets[@]+"${targets[@]}"}
-  export ASAN_OPTIONS="halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1"
+  # What cannot be had is null, as it is without a sanitizer.
+  export ASAN_OPTIONS="allocator_may_return_null=1:halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1"
   export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
   export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$pieces/tsan.suppressions"
   run_ctest "$preset" ${selection[@]+"${selection[@]}"}
@@ -66,7 +67,7 @@ sanitize_main() {
       *) usage_error "unknown argument '$argument'" "sanitize --help" ;;
     esac
   done
-  need_packages "${build_packages[@]}"
+  need_packages "${build_packages[@]}" "${clang_packages[@]}"
   for preset in "${presets[@]}"; do
     sanitize_one "$preset" "$quick" ${ctest_arguments[@]+"${ctest_arguments[@]}"} ||
       failed+=("$preset")

@@ -26,11 +26,11 @@ using Kind = FileOperation::Kind;
 // space again, and the database must go on without being reopened.
 void CheckHealing(const std::function<bool(const FileOperation&)>& is_full) {
   const auto memory = std::make_unique<RecordingFileSystem>();
+  std::atomic<bool> full = true;
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "flushed", "1").ok());
   ASSERT_TRUE(db->Flush().ok());
   ASSERT_TRUE(db->Put(WriteOptions(), "in memory", "2").ok());
-  std::atomic<bool> full = true;
   memory->set_error_hook([&](const FileOperation& operation) {
     return full && is_full(operation)
                ? absl::ResourceExhaustedError("injected: no space left on device")
@@ -109,9 +109,9 @@ TEST(CrashErrors, SpaceForAnythingReturns) {
 
 TEST(CrashErrors, AFailedSyncOfTheLogIsFinal) {
   const auto memory = std::make_unique<RecordingFileSystem>();
+  std::atomic<bool> fails = true;
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
-  std::atomic<bool> fails = true;
   memory->set_error_hook([&](const FileOperation& operation) {
     return operation.kind == Kind::kSync && operation.path.ends_with(".log") &&
                    fails.exchange(false)
@@ -146,9 +146,9 @@ void FailOneLogAppend(RecordingFileSystem& memory, std::atomic<bool>* fails) {
 // manifest named, so that the database could not be opened again.
 TEST(CrashErrors, AfterAFullDiskTheManifestNamesALogThatExists) {
   const auto memory = std::make_unique<RecordingFileSystem>();
+  std::atomic<bool> fails = true;
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
-  std::atomic<bool> fails = true;
   FailOneLogAppend(*memory, &fails);
   const size_t begin = memory->num_operations();
   EXPECT_TRUE(absl::IsResourceExhausted(db->Put(WriteOptions(), "refused", "2")));
@@ -172,8 +172,8 @@ TEST(CrashErrors, AfterAFullDiskTheManifestNamesALogThatExists) {
 // close its missing end was taken for damage, and the log that followed it was not replayed.
 TEST(CrashErrors, TheFirstWriteFindsTheDiskFullAndTheNextOnesAreKept) {
   const auto memory = std::make_unique<RecordingFileSystem>();
-  auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   std::atomic<bool> fails = true;
+  auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   FailOneLogAppend(*memory, &fails);
   EXPECT_TRUE(absl::IsResourceExhausted(db->Put(WriteOptions(), "refused", "1")));
   ASSERT_TRUE(db->Put(WriteOptions(), "after", "2").ok());
@@ -191,11 +191,11 @@ TEST(CrashErrors, TheFirstWriteFindsTheDiskFullAndTheNextOnesAreKept) {
 // marker, and which another family still needs when the database is closed.
 TEST(CrashErrors, WithoutRoomForTheEndOfAnOlderLogWritesGoOn) {
   const auto memory = std::make_unique<RecordingFileSystem>();
+  std::atomic<bool> full = true;
+  std::atomic<int> markers = 0;
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   const auto family = db->CreateColumnFamily(CrashOptions(memory.get()), "second");
   ASSERT_TRUE(family.ok()) << family.status();
-  std::atomic<bool> full = true;
-  std::atomic<int> markers = 0;
   memory->set_error_hook([&](const FileOperation& operation) {
     const bool is_marker = operation.kind == Kind::kAppend && operation.path.ends_with(".log") &&
                            operation.data.size() == kLogRecordHeaderBytes;
@@ -229,9 +229,9 @@ TEST(CrashErrors, WithoutRoomForTheEndOfAnOlderLogWritesGoOn) {
 // A column family that is created while the log is broken must not name that log.
 TEST(CrashErrors, AColumnFamilyIsCreatedAfterTheLogFailed) {
   const auto memory = std::make_unique<RecordingFileSystem>();
+  std::atomic<bool> fails = true;
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
-  std::atomic<bool> fails = true;
   FailOneLogAppend(*memory, &fails);
   EXPECT_TRUE(absl::IsResourceExhausted(db->Put(WriteOptions(), "refused", "1")));
   const auto family = db->CreateColumnFamily(CrashOptions(memory.get()), "second");

@@ -193,6 +193,16 @@ TEST_F(PosixFileSystemTest, LogBytesSurviveAKilledProcess) {
   EXPECT_THAT(content, HasSubstr("large\n"));
 }
 
+// To open a pipe for reading would wait for somebody who writes to it.
+TEST_F(PosixFileSystemTest, WhatIsNoRegularFileIsNotOpenedForReading) {
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  for (const std::string& path : {Path("pipe"), std::string("/dev/zero")}) {
+    const absl::Status opened = posix_.OpenRandomAccess(path).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(opened)) << opened;
+    EXPECT_THAT(std::string(opened.message()), HasSubstr("not a regular file"));
+  }
+}
+
 TEST_F(PosixFileSystemTest, AFullDeviceIsResourceExhaustedForEver) {
   for (const Mode mode : {Mode::kBuffered, Mode::kLog}) {
     auto file = posix_.Create("/dev/full", WithMode(mode)).value();

@@ -107,7 +107,8 @@ TEST(RedisBloomTranscript, IsWrongAsOftenAsTheModule) {
   for (const std::string& line : GoldenLines("redisbloom/fpr.tsv")) {
     const std::vector<std::string> fields = Split(line, '\t');
     const int num_keys = num_rows++ == 0 ? 0 : std::stoi(fields[1]);
-    const auto capacity = static_cast<uint64_t>(NumberAfter(fields[0], "cap="));
+    const double stated = NumberAfter(fields[0], "cap=");
+    const uint64_t capacity = stated < 0 ? 0 : static_cast<uint64_t>(stated);
     if (fields[0].rfind("BF", 0) == 0) {
       RedisBloomFilter filter =
           *RedisBloomFilter::Create({NumberAfter(fields[0], "rate="), capacity, 2});
