@@ -1,6 +1,7 @@
 #include "winnow/filter/filter_key.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -205,6 +206,13 @@ std::string FilterKeyExtractor::Part::ToString() const {
   std::string text = absl::StrCat(ToAbsl(kDelimiterText), DelimiterText(delimiter_));
   if (count_ != 1) absl::StrAppend(&text, ":", count_);
   return text;
+}
+
+std::string_view FilterKeyExtractor::Part::CategoryName(Category category) {
+  static constexpr std::string_view kNames[] = {"whole",       "prefix",      "delimiter",
+                                                "component:1", "component:2", "component:3+"};
+  static_assert(std::size(kNames) == static_cast<size_t>(Category::kCount));
+  return kNames[static_cast<size_t>(category)];
 }
 
 std::string FilterKeyExtractor::ToString() const {

@@ -70,6 +70,11 @@ class ColumnFamilySet {
   // Some family has a time to live, or had one since the database was opened. Relaxed: who writes
   // to a family learned of it in some way that brings this along.
   bool any_has_ttl() const { return any_has_ttl_.load(std::memory_order_relaxed); }
+  // The same of a time to live, or of keys whose owner says when they die.
+  bool any_may_expire() const {
+    return any_has_ttl() || any_has_key_lifetimes_.load(std::memory_order_relaxed);
+  }
+  void NoteKeyLifetimes() { any_has_key_lifetimes_.store(true, std::memory_order_relaxed); }
   // Of the family with this id; off if there is none. For those who hold no lock.
   TimeToLive TtlOf(uint32_t id) const ABSL_LOCKS_EXCLUDED(ttl_mutex_) {
     if (id == 0) return default_family_->ttl();
@@ -146,6 +151,7 @@ class ColumnFamilySet {
   ById leaving_ ABSL_GUARDED_BY(database_mutex);
   ColumnFamilyState* default_family_ = nullptr;
   std::atomic<bool> any_has_ttl_{false};
+  std::atomic<bool> any_has_key_lifetimes_{false};
   mutable Mutex ttl_mutex_;
   std::map<uint32_t, TimeToLive> ttl_ ABSL_GUARDED_BY(ttl_mutex_);  // of families that have one
 };

@@ -237,6 +237,7 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.restart_interval = options_->block_restart_interval;
   builder.compression = CompressionFor(level);
   builder.zstd_level = options_->zstd_level;
+  builder.key_time_parser = key_time_parser();
   builder.merge_operator_name = std::string(merge_operator_->Name());
   builder.ttl_seconds = ttl().micros / kMicrosPerSecond;
   builder.column_family_name = name_;

@@ -82,7 +82,18 @@ class ColumnFamilyState final : public ColumnFamily {
   // From then on writes, ingestions, a drop and other settings of what entries mean are refused,
   // but for those of the owner, who keeps entries of a form of its own there
   // (DBImpl::WriteAsOwner).
-  void ReserveForOwner() { is_reserved_.store(true, std::memory_order_relaxed); }
+  // With a parser new SSTables know the times of its keys; with lifetimes, which outlive the
+  // family, compactions go by them.
+  void ReserveForOwner(KeyTimeParser parser, const KeyLifetimes* lifetimes) {
+    key_time_parser_.store(parser, std::memory_order_relaxed);
+    key_lifetimes_.store(lifetimes, std::memory_order_release);
+    is_reserved_.store(true, std::memory_order_relaxed);
+  }
+  KeyTimeParser key_time_parser() const { return key_time_parser_.load(std::memory_order_relaxed); }
+  KeyExpiry key_expiry() const {
+    const KeyLifetimes* const lifetimes = key_lifetimes_.load(std::memory_order_acquire);
+    return lifetimes == nullptr ? KeyExpiry() : lifetimes->Expiry();
+  }
   bool is_reserved() const { return is_reserved_.load(std::memory_order_relaxed); }
   absl::Status ReservedError() const;
 
@@ -230,6 +241,8 @@ class ColumnFamilyState final : public ColumnFamily {
   const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
   const Clock* clock_ = nullptr;
   std::atomic<bool> is_reserved_{false};
+  std::atomic<KeyTimeParser> key_time_parser_{nullptr};
+  std::atomic<const KeyLifetimes*> key_lifetimes_{nullptr};
   std::atomic<uint64_t> ttl_micros_{0};
   std::atomic<SequenceNumber> dropped_unread_through_{0};
   const std::shared_ptr<WriteBufferBudget> budget_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/capabilities.h"
+#include "engine/base/key_times.h"
 #include "engine/version/version.h"
 
 namespace winnow {
@@ -34,6 +35,8 @@ struct Compaction {
   bool is_trivial_move = false;
   // The inputs go, unread, and nothing takes their place: nobody needs any of their entries.
   bool drops_inputs = false;
+  // Picked for keys that have expired by this, which a snapshot may still show.
+  KeyExpiry key_expiry;
   const char* reason = "";
 
   bool changes_manifest_only() const { return is_trivial_move || drops_inputs; }

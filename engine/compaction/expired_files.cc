@@ -38,12 +38,13 @@ bool EverythingOlderInLevelZeroIsChosen(const Version& version, size_t index,
 }  // namespace
 
 // The newest says it of all: older ones have expired before it.
-bool IsWhollyExpired(const FileMetadata& file, const ExpiryMoment& moment) {
+bool IsWhollyExpired(const FileMetadata& file, const FileExpiry& expiry) {
+  if (file.key_times.has_value() && expiry.key_times.HasAllExpired(*file.key_times)) return true;
   const WriteTimes& times = file.write_times;
   // Values and operands without a time never expire. Deletions have none and need none: what they
   // hide is older, and goes at the same time.
   const bool all_have_times = times.num_entries + file.num_deletions == file.num_entries;
-  return times.num_entries > 0 && all_have_times && moment.HasExpired(times.newest);
+  return times.num_entries > 0 && all_have_times && expiry.write_times.HasExpired(times.newest);
 }
 
 bool IsDueForExpiry(const FileMetadata& file, const ExpiryMoment& moment) {
@@ -56,10 +57,17 @@ bool IsDueForExpiry(const FileMetadata& file, const ExpiryMoment& moment) {
          moment.HasExpired(times.oldest + span / 2);
 }
 
+bool IsDueForExpiry(const KeyTimes& times, const KeyExpiry& expiry) {
+  if (times.end == 0 || times.oldest >= expiry.first_alive) return false;
+  const uint64_t span = times.end - 1 - times.oldest;
+  return span > expiry.lifetime / kSpanWorthRewriting &&
+         times.oldest + span / 2 < expiry.first_alive;
+}
+
 // From the oldest data to the newest, so that what a file needs to be gone has been chosen before.
 std::unique_ptr<Compaction> PickFilesToDrop(const std::shared_ptr<const Version>& version,
                                             const ColumnFamilyOptions& options,
-                                            const ExpiryMoment& moment) {
+                                            const FileExpiry& expiry) {
   if (options.allow_ingest_behind) return nullptr;
   std::set<const SstableFile*> chosen;
   auto compaction = std::make_unique<Compaction>();
@@ -68,7 +76,7 @@ std::unique_ptr<Compaction> PickFilesToDrop(const std::shared_ptr<const Version>
     Version::Files& inputs = compaction->inputs[static_cast<size_t>(level)];
     for (size_t i = files.size(); i-- > 0;) {
       const SstableFile& file = *files[i];
-      if (!IsIdle(file) || !IsWhollyExpired(file.metadata(), moment) ||
+      if (!IsIdle(file) || !IsWhollyExpired(file.metadata(), expiry) ||
           !EverythingBelowIsChosen(*version, file, level, chosen) ||
           (level == 0 && !EverythingOlderInLevelZeroIsChosen(*version, i, chosen))) {
         continue;
@@ -83,16 +91,27 @@ std::unique_ptr<Compaction> PickFilesToDrop(const std::shared_ptr<const Version>
   if (chosen.empty()) return nullptr;
   compaction->version = version;
   compaction->reason = kExpiredReason;
+  compaction->key_expiry = expiry.key_times;
   compaction->drops_inputs = true;
   return compaction;
 }
 
 // The deepest levels first: what goes from there leaves no deletion behind.
 std::unique_ptr<Compaction> PickFileToRewrite(const std::shared_ptr<const Version>& version,
-                                              const ExpiryMoment& moment) {
+                                              const ColumnFamilyOptions& options,
+                                              const FileExpiry& expiry) {
+  const auto is_due_by_keys = [&](const SstableFile& file, int level) {
+    const std::optional<KeyTimes>& times = file.metadata().key_times;
+    return level > 0 && times.has_value() && IsDueForExpiry(*times, expiry.key_times) &&
+           !file.expired_keys_stay && !options.allow_ingest_behind &&
+           EverythingBelowIsChosen(*version, file, level, {});
+  };
   for (int level = kNumLevels - 1; level >= 0; level--) {
     for (const auto& file : version->files(level)) {
-      if (!IsIdle(*file) || !IsDueForExpiry(file->metadata(), moment)) continue;
+      if (!IsIdle(*file) || (!IsDueForExpiry(file->metadata(), expiry.write_times) &&
+                             !is_due_by_keys(*file, level))) {
+        continue;
+      }
       auto compaction = std::make_unique<Compaction>();
       compaction->version = version;
       // Into its own level: outputs lie within the range that the file had, so that no neighbour
@@ -100,6 +119,7 @@ std::unique_ptr<Compaction> PickFileToRewrite(const std::shared_ptr<const Versio
       compaction->inputs[static_cast<size_t>(level)] = {file};
       compaction->output_level = level;
       compaction->reason = kExpiredReason;
+      compaction->key_expiry = expiry.key_times;
       return compaction;
     }
   }

@@ -113,6 +113,7 @@ class OpenSstable {
     file.num_deletions = properties.num_deletions;
     file.num_range_deletions = properties.num_range_deletions;
     file.write_times = properties.write_times;
+    file.key_times = properties.key_times;
     file.smallest = std::move(summary.smallest);
     file.largest = std::move(summary.largest);
     file.smallest_sequence = properties.smallest_sequence;

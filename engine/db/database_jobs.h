@@ -143,7 +143,7 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // What has expired, where the family has a time to live: whole files, which cost nothing to drop,
   // or one that has to be rewritten.
-  static std::unique_ptr<Compaction> PickExpired(ColumnFamilyState* family, bool rewrite)
+  std::unique_ptr<Compaction> PickExpired(ColumnFamilyState* family, bool rewrite) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   std::unique_ptr<Compaction> PickExpiredInAny(bool rewrite, ColumnFamilyState** family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -153,8 +153,8 @@ class DatabaseJobs final : public BackgroundJobs {
   std::unique_ptr<Compaction> PickKeptInAny(ColumnFamilyState** family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Of one that was made for these: what they still hold cannot be left out.
-  static void MarkDeletionsThatStay(const ColumnFamilyState& family, const Compaction& compaction,
-                                    const CompactionJobResult& result)
+  static void MarkWhatStays(const ColumnFamilyState& family, const Compaction& compaction,
+                            const CompactionJobResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // While it runs its files are nobody else's, and what waits for the family's compactions waits.

@@ -64,7 +64,7 @@ bool DatabaseJobs::PickAndCompact() {
 // Whole files that have expired, or that range deletions cover, come before all of them, since they
 // relieve the tree for nothing; those that have to be rewritten after them.
 std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** family) {
-  const bool may_expire = parts_.families->any_has_ttl();
+  const bool may_expire = parts_.families->any_may_expire();
   if (may_expire) [[unlikely]] {
     if (auto compaction = PickExpiredInAny(/*rewrite=*/false, family)) return compaction;
   }
@@ -117,11 +117,17 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCoveredInAny(ColumnFamilyState** f
   return nullptr;
 }
 
-std::unique_ptr<Compaction> DatabaseJobs::PickExpired(ColumnFamilyState* family, bool rewrite) {
-  if (!family->ttl().is_on() || IsLeftAlone(*family)) return nullptr;
-  const ExpiryMoment moment(family->ttl());
-  return rewrite ? PickFileToRewrite(family->version(), moment)
-                 : PickFilesToDrop(family->version(), family->options(), moment);
+std::unique_ptr<Compaction> DatabaseJobs::PickExpired(ColumnFamilyState* family,
+                                                      bool rewrite) const {
+  FileExpiry expiry;
+  // A snapshot may show what has expired by the times of keys (Compact makes sure that there is
+  // none until then).
+  if (parts_.snapshots->Sequences().empty()) expiry.key_times = family->key_expiry();
+  if (!family->ttl().is_on() && expiry.key_times.first_alive == 0) return nullptr;
+  if (IsLeftAlone(*family)) return nullptr;
+  expiry.write_times = ExpiryMoment(family->ttl());
+  return rewrite ? PickFileToRewrite(family->version(), family->options(), expiry)
+                 : PickFilesToDrop(family->version(), family->options(), expiry);
 }
 
 std::unique_ptr<Compaction> DatabaseJobs::PickExpiredInAny(bool rewrite,
@@ -154,14 +160,18 @@ std::unique_ptr<Compaction> DatabaseJobs::PickKeptInAny(ColumnFamilyState** fami
   return HaveWaitedForRelease() ? PickKeptInAny(family) : nullptr;
 }
 
-void DatabaseJobs::MarkDeletionsThatStay(const ColumnFamilyState& family,
-                                         const Compaction& compaction,
-                                         const CompactionJobResult& result) {
-  if (std::string_view(compaction.reason) != kSnapshotsReleasedReason) return;
+void DatabaseJobs::MarkWhatStays(const ColumnFamilyState& family, const Compaction& compaction,
+                                 const CompactionJobResult& result) {
+  const bool is_for_deletions = std::string_view(compaction.reason) == kSnapshotsReleasedReason;
+  const uint64_t first_alive = compaction.key_expiry.first_alive;
+  if (!is_for_deletions && first_alive == 0) return;
   std::set<uint64_t> numbers;
   for (const FileMetadata& file : result.output.files) numbers.insert(file.number);
   for (const auto& file : family.version()->files(compaction.output_level)) {
-    if (numbers.contains(file->number())) file->deletions_stay = true;
+    if (!numbers.contains(file->number())) continue;
+    file->deletions_stay |= is_for_deletions;
+    const std::optional<KeyTimes>& times = file->metadata().key_times;
+    file->expired_keys_stay |= times.has_value() && times->oldest < first_alive;
   }
 }
 
@@ -249,7 +259,9 @@ void DatabaseJobs::CountDropped(const Compaction& compaction, ThreadCounters* co
   const std::string_view reason = compaction.reason;
   if (reason == kExpiredReason) {
     counters->Add(Ticker::kExpiredFilesDropped, compaction.num_input_files());
-    counters->Add(Ticker::kExpiredEntriesDropped, compaction.input_write_times());
+    counters->Add(Ticker::kExpiredEntriesDropped, compaction.key_expiry.first_alive != 0
+                                                      ? compaction.input_entries()
+                                                      : compaction.input_write_times());
   } else if (reason == kRangeDeletedReason) {
     counters->Add(Ticker::kRangeDeletedFilesDropped, compaction.num_input_files());
     counters->Add(Ticker::kRangeDeletedEntriesDropped, compaction.input_entries());
@@ -281,6 +293,10 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     change.family_id = family->id();
     compaction.DeleteInputs(&change);
     WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
+    const bool drops_keys = compaction.drops_inputs && compaction.key_expiry.first_alive != 0;
+    if (drops_keys && !pause.BeginUnlessNewer(std::nullopt)) {
+      return absl::CancelledError("a snapshot was taken that shows what has expired");
+    }
     // The files overlap nothing where they go.
     if (compaction.is_trivial_move) compaction.MoveInputs(&change);
     if (!compaction.changes_manifest_only()) {
@@ -309,7 +325,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     // Damage of what was written says nothing of the inputs: it is written again.
     if (absl::IsDataLoss(installed)) installed = absl::UnavailableError(installed.message());
     WINNOW_RETURN_IF_ERROR(installed);
-    MarkDeletionsThatStay(*family, compaction, result);
+    MarkWhatStays(*family, compaction, result);
     // What readers find is no longer what they found. Once they have the view, so that nobody keeps
     // what the old one has.
     if (compaction.drops_inputs || result.values.removed + result.values.changed > 0) {

@@ -101,8 +101,15 @@ class DBImpl final : public DB, private IteratorOwner {
 
   // --- For rooms to the right ---
   // The family is of one of them from now on: InvalidArgument refuses writes, ingestions, a drop,
-  // and other filters, merge operators or times to live, unless they come by these calls.
-  void ReserveForOwner(ColumnFamily* family) { Own(family)->ReserveForOwner(); }
+  // and other filters, merge operators or times to live, unless they come by these calls. The
+  // parser tells the times of its keys, which reads may then go by; null: they have none. What the
+  // lifetimes, which must outlive the database, call dead goes by itself, while no snapshot is
+  // held.
+  void ReserveForOwner(ColumnFamily* family, KeyTimeParser key_time_parser,
+                       const KeyLifetimes* lifetimes) {
+    Own(family)->ReserveForOwner(key_time_parser, lifetimes);
+    if (lifetimes != nullptr) families_.NoteKeyLifetimes();
+  }
   absl::Status WriteAsOwner(const WriteOptions& options, const WriteBatch& batch) {
     return WriteIfValid(options, batch, nullptr, /*is_of_owner=*/true);
   }
@@ -117,12 +124,21 @@ class DBImpl final : public DB, private IteratorOwner {
   bool MayExistInRange(const ReadOptions& options, ColumnFamily* family, std::string_view lower,
                        std::string_view upper);
 
-  // The first entry of the first of these ranges that has one, by their bounds' one filter key, and
-  // without the cost of an iterator. kUnknown: an iterator has to be asked, since the entry is none
-  // that is simply a value, or might be hidden.
+  // The first entry of a range, by its bounds' one filter key, and without the cost of an iterator.
+  // kUnknown: an iterator has to be asked, since the entry is none that is simply a value, or might
+  // be hidden. Where the range's keys have far markers (engine/base/key_times.h) these are in a
+  // range of their own, which is looked at in the same view once there is something to hide.
   enum class FirstAnswer : uint8_t { kAbsent, kFound, kUnknown };
+  struct FirstBuffers {
+    FirstInRange entry;  // the answer
+    FirstInRange marker;
+  };
   absl::StatusOr<FirstAnswer> FindFirst(const ReadOptions& options, ColumnFamily* family,
-                                        std::span<const KeyRange> ranges, FirstInRange* first);
+                                        const KeyRange& range, const KeyRange* far_markers,
+                                        FirstBuffers* buffers);
+  // As NewIterator; files whose times exclude what is wanted are left out.
+  std::unique_ptr<Iterator> NewIteratorWithin(const ReadOptions& options, ColumnFamily* family,
+                                              const std::optional<KeyTimeBounds>& times);
 
   // column_families.cc
   ColumnFamily* DefaultColumnFamily() override { return default_family_; }
@@ -248,9 +264,11 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status CheckSnapshot(const ReadOptions& options) const;
 
   // --- iterators.cc ---
-  std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family);
+  std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family,
+                                         const std::optional<KeyTimeBounds>& times);
   // Of a family that has been checked.
-  DbIteratorInput MakeInput(const ReadOptions& options, ColumnFamily* family, ReadCounters* reads);
+  DbIteratorInput MakeInput(const ReadOptions& options, ColumnFamily* family,
+                            const std::optional<KeyTimeBounds>& times, ReadCounters* reads);
   absl::Status RenewInput(const DbIteratorOptions& options, DbIteratorInput* input) override;
   void NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
                    uint64_t num_entries) override;
@@ -431,6 +449,7 @@ inline LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t fa
   context.filter_counters = &counters.Filters(family_id, call);
   context.false_positive_cache = &false_positive_cache_;
   context.false_positive_cache_hits = &counters.ticker(Ticker::kFalsePositiveCacheHits);
+  context.files_passed_by_time = &counters.ticker(Ticker::kFilesPassedByTime);
   return context;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/key_times.h"
 #include "engine/column_family/read_view.h"
 #include "engine/db/expiring_iterator.h"
 #include "engine/events/event_queue.h"
@@ -55,6 +56,7 @@ struct DbIteratorOptions {
   bool verify_checksums = true;
   std::optional<std::string> lower_bound;  // inclusive
   std::optional<std::string> upper_bound;  // exclusive
+  std::optional<KeyTimeBounds> times;
   // Where seeks, steps and `reads` are counted; must outlive the iterator.
   Recorder* recorder = nullptr;
   // Told of damage that was met, when the iterator is destroyed; must outlive it.

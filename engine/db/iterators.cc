@@ -41,11 +41,22 @@ bool IsMostlyGarbage(const Memtable& memtable, uint64_t passed, size_t write_buf
 
 std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
   std::unique_ptr<Iterator> iterator;
-  const bool had_memory = UnlessOutOfMemory([&] { iterator = MakeIterator(options, family); });
+  const bool had_memory =
+      UnlessOutOfMemory([&] { iterator = MakeIterator(options, family, std::nullopt); });
   return had_memory ? std::move(iterator) : NewOutOfMemoryIterator();
 }
 
-std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, ColumnFamily* family) {
+std::unique_ptr<Iterator> DBImpl::NewIteratorWithin(const ReadOptions& options,
+                                                    ColumnFamily* family,
+                                                    const std::optional<KeyTimeBounds>& times) {
+  std::unique_ptr<Iterator> iterator;
+  const bool had_memory =
+      UnlessOutOfMemory([&] { iterator = MakeIterator(options, family, times); });
+  return had_memory ? std::move(iterator) : NewOutOfMemoryIterator();
+}
+
+std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, ColumnFamily* family,
+                                               const std::optional<KeyTimeBounds>& times) {
   if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
     return NewErrorIterator(std::move(status));
   }
@@ -58,11 +69,12 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   iterator_options.verify_checksums = options.verify_checksums;
   iterator_options.lower_bound = options.lower_bound;
   iterator_options.upper_bound = options.upper_bound;
+  iterator_options.times = times;
   iterator_options.recorder = &recorder_;
   iterator_options.events = &events_;
   // On the heap, since files' iterators have its address while the options are moved.
   iterator_options.reads = std::make_unique<ReadCounters>();
-  DbIteratorInput input = MakeInput(options, family, iterator_options.reads.get());
+  DbIteratorInput input = MakeInput(options, family, times, iterator_options.reads.get());
   auto iterator = NewDbIterator(std::move(input), std::move(iterator_options));
   if (trace_.is_on()) [[unlikely]]
     return Traced(std::move(iterator), family);
@@ -70,7 +82,7 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
 }
 
 DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* family,
-                                  ReadCounters* reads) {
+                                  const std::optional<KeyTimeBounds>& times, ReadCounters* reads) {
   ColumnFamilyState* own = Own(family);
   DbIteratorInput input;
   // Shared and not announced: an iterator outlives this call, may change threads, and there may be
@@ -90,6 +102,7 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
   Version::IteratorRange range;
   if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
   if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
+  range.times = times;
   const bool is_bounded = options.lower_bound.has_value() || options.upper_bound.has_value();
   // Without any bound there is no range that a filter could be asked about.
   if (is_bounded && view->version->has_range_filters()) {
@@ -139,19 +152,19 @@ absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInpu
   read.lower_bound = options.lower_bound;
   read.upper_bound = options.upper_bound;
   WINNOW_RETURN_IF_ERROR(CheckRead(read, options.family, ""));
-  *input = MakeInput(read, options.family, options.reads.get());
+  *input = MakeInput(read, options.family, options.times, options.reads.get());
   return absl::OkStatus();
 }
 
 // The first internal key of a range over memtables and files, as a merge would find it, but without
 // one. It is the answer only if it is a plain value that the snapshot sees. A deletion, an operand,
 // or a version that is too new says that something else may be shown, and leaves that to an
-// iterator.
+// iterator; and so does a far marker of its time or a later one.
 absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options,
-                                                      ColumnFamily* family,
-                                                      std::span<const KeyRange> ranges,
-                                                      FirstInRange* first) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ranges.front().begin));
+                                                      ColumnFamily* family, const KeyRange& range,
+                                                      const KeyRange* far_markers,
+                                                      FirstBuffers* buffers) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, range.begin));
   ColumnFamilyState* const own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   const ViewGuard view(own->views);
@@ -159,34 +172,44 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
     return FirstAnswer::kUnknown;
   const SequenceNumber snapshot = SequenceFor(options);
   const LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
-  const auto search_memtable = [&](const Memtable& memtable, const KeyRange& range) {
-    if (memtable.empty()) return;
-    const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
-    // From the newest version on, as in files: one that is too new makes the answer kUnknown.
-    iterator->Seek(MakeInternalKey(range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
-    const bool is_less =
-        iterator->Valid() &&
-        view->comparator.CompareUserKeys(UserKey(iterator->key()), range.end) < 0 &&
-        (!first->is_found || view->comparator.Compare(iterator->key(), first->key) < 0);
-    if (is_less) first->Take(iterator->key(), iterator->value());
+  const auto search = [&](const FirstQuestion& question, FirstInRange* first) {
+    first->is_found = false;
+    const auto search_memtable = [&](const Memtable& memtable) {
+      if (memtable.empty()) return;
+      const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+      // From the newest version on, as in files: one that is too new makes the answer kUnknown.
+      iterator->Seek(MakeInternalKey(question.lower, kMaxSequenceNumber, kEntryTypeForSeek));
+      const bool is_less =
+          iterator->Valid() &&
+          view->comparator.CompareUserKeys(UserKey(iterator->key()), question.upper) < 0 &&
+          (!first->is_found || view->comparator.Compare(iterator->key(), first->key) < 0);
+      if (is_less) first->Take(iterator->key(), iterator->value());
+    };
+    search_memtable(*view->active);
+    for (const auto& memtable : view->immutables) search_memtable(*memtable);
+    absl::StatusOr<bool> searched = FindFirstInFiles(*view->version, question, context, first);
+    if (!searched.ok()) events_.AddIfCorruption(searched.status());
+    return searched;
   };
-  first->is_found = false;
-  for (const KeyRange& range : ranges) {
-    search_memtable(*view->active, range);
-    for (const auto& memtable : view->immutables) search_memtable(*memtable, range);
-    const absl::StatusOr<bool> searched =
-        FindFirstInFiles(*view->version, range.begin, range.end, context, first);
-    if (!searched.ok()) {
-      events_.AddIfCorruption(searched.status());
-      return searched.status();
-    }
-    if (!*searched) return FirstAnswer::kUnknown;
-    // Ranges are in the caller's order, and the first that has anything decides.
-    if (!first->is_found) continue;
-    const bool is_plain = Type(first->key) == EntryType::kPut && Sequence(first->key) <= snapshot;
-    return is_plain ? FirstAnswer::kFound : FirstAnswer::kUnknown;
-  }
-  return FirstAnswer::kAbsent;
+  const KeyTimeParser parse = own->key_time_parser();
+  FirstInRange& entry = buffers->entry;
+  FirstQuestion question{range.begin, range.end, parse};
+  WINNOW_ASSIGN_OR_RETURN(const bool is_searched, search(question, &entry));
+  if (!is_searched) return FirstAnswer::kUnknown;
+  if (!entry.is_found) return FirstAnswer::kAbsent;
+  TimedKey found;
+  const bool is_plain = Type(entry.key) == EntryType::kPut && Sequence(entry.key) <= snapshot;
+  if (!is_plain) return FirstAnswer::kUnknown;
+  if (far_markers == nullptr) return FirstAnswer::kFound;
+  if (parse == nullptr || !parse(UserKey(entry.key), &found)) return FirstAnswer::kUnknown;
+  question = {far_markers->begin, far_markers->end, parse, found.time};
+  WINNOW_ASSIGN_OR_RETURN(const bool are_markers_searched, search(question, &buffers->marker));
+  if (!are_markers_searched) return FirstAnswer::kUnknown;
+  if (!buffers->marker.is_found) return FirstAnswer::kFound;
+  // The latest of all, be it still there or deleted itself.
+  TimedKey marker;
+  const bool may_hide = !parse(UserKey(buffers->marker.key), &marker) || marker.time >= found.time;
+  return may_hide ? FirstAnswer::kUnknown : FirstAnswer::kFound;
 }
 
 bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,

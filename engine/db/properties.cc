@@ -114,6 +114,9 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
     row.column_family = family->second.name;
     row.level = key.level;
     row.kind = KindText(key.kind);
+    if (key.part != FilterPartCategory::kCount) {
+      row.part = filter::FilterKeyExtractor::Part::CategoryName(key.part);
+    }
     row.call = key.call;
     row.rejected = counts.rejected;
     row.true_positive = counts.true_positive;

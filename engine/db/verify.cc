@@ -1,5 +1,6 @@
 // DB::Verify: what a reader could find wrong, found at once.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,14 @@ std::string DifferenceFromManifest(const SstableFile& file) {
                         metadata.num_entries);
   }
   // They are no entries, and counted apart.
+  const std::optional<KeyTimes>& times = metadata.key_times;
+  if (const auto properties = file.reader()->ReadProperties();
+      times.has_value() && properties.ok() && properties->key_times != times) {
+    return absl::StrCat(
+        "has the times of keys '",
+        properties->key_times.has_value() ? properties->key_times->DebugString() : "",
+        "', the manifest says '", times->DebugString(), "'");
+  }
   std::vector<RangeTombstone> tombstones;
   file.reader()->AppendRangeTombstones(&tombstones);
   if (tombstones.size() != metadata.num_range_deletions) {
@@ -86,17 +95,18 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
     events_.AddIfCorruption(problem.status);
     problems->push_back(std::move(problem));
   };
-  std::vector<std::shared_ptr<const ReadView>> views;
+  std::vector<std::pair<std::shared_ptr<const ReadView>, KeyTimeParser>> views;
   {
     DatabaseLock lock(&mutex_);
     for (const auto& [id, family] : families_.all()) {
-      if (!family->is_dropped()) views.push_back(family->views.Shared());
+      if (family->is_dropped()) continue;
+      views.emplace_back(family->views.Shared(), family->key_time_parser());
     }
   }
   SstableReadOptions read_once;
   read_once.fill_cache = false;
   read_once.readahead_bytes = live_options_.compaction_readahead_bytes();
-  for (const auto& view : views) {
+  for (const auto& [view, key_time_parser] : views) {
     // Each table may be what it was when it was written, and yet lie where it hides newer entries.
     CheckVersionOrder(*view->version, read_once,
                       [&](const SstableFile& file, const std::string& problem) {
@@ -129,7 +139,7 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
           add({filter_path, problem.offset, problem.ToStatus(filter_path)});
         }
         // Past the caches, from the file: what is in memory may be right where the disk is not.
-        for (const SstableProblem& problem : file->reader()->Verify()) {
+        for (const SstableProblem& problem : file->reader()->Verify(key_time_parser)) {
           add({path, problem.offset, problem.ToStatus(path)});
         }
         if (const std::string difference = DifferenceFromManifest(*file); !difference.empty()) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/key_times.h"
 #include "engine/base/write_time.h"
 #include "engine/sstable/sstable_properties.h"
 #include "winnow/compression.h"
@@ -46,6 +47,9 @@ struct SstableBuilderOptions {
 
   Compression compression = Compression::kNone;
   int zstd_level = 3;
+
+  // Tells the times of keys for SstableProperties::key_times; null: it stays unset.
+  KeyTimeParser key_time_parser = nullptr;
 
   std::string merge_operator_name;  // of the family; empty: none
   uint64_t ttl_seconds = 0;         // of the family; 0: its values do not expire

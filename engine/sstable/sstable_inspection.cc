@@ -124,7 +124,9 @@ std::vector<SstableAnchor> SstableReader::Anchors(size_t most) const {
   return anchors;
 }
 
-std::vector<SstableProblem> SstableReader::Verify() const { return SstableVerifier(*this).Run(); }
+std::vector<SstableProblem> SstableReader::Verify(KeyTimeParser key_time_parser) const {
+  return SstableVerifier(*this, key_time_parser).Run();
+}
 
 // Hashes instead of keys: what a filter sees of an absent key is a uniformly random hash. A random
 // hash is that of a member with probability n / 2^64, which no sample can notice.

@@ -117,6 +117,30 @@ Field OfWriteTimes(std::string_view name, uint64_t WriteTimes::*member) {
           /*written_if_empty=*/false};
 }
 
+// Four numbers, in the order of the struct's members.
+constexpr uint64_t KeyTimes::*kKeyTimes[] = {&KeyTimes::oldest, &KeyTimes::end,
+                                             &KeyTimes::marker_end, &KeyTimes::far_marker_end};
+
+std::string EncodeKeyTimes(const SstableProperties& properties) {
+  std::string bytes;
+  if (!properties.key_times.has_value()) return bytes;
+  for (const auto member : kKeyTimes) PutFixed64(&bytes, (*properties.key_times).*member);
+  return bytes;
+}
+
+bool DecodeKeyTimes(SstableProperties* properties, std::string_view value) {
+  KeyTimes times;
+  for (const auto member : kKeyTimes) {
+    if (!GetFixed64(&value, &(times.*member))) return false;
+  }
+  properties->key_times = times;
+  return value.empty() && times.IsPossible();
+}
+
+std::string ShowKeyTimes(const SstableProperties& properties) {
+  return properties.key_times.has_value() ? properties.key_times->DebugString() : std::string();
+}
+
 // For what most tables do not have: its absence says the same as an empty value.
 Field WithoutEmpty(Field field) {
   field.written_if_empty = false;
@@ -165,6 +189,7 @@ const std::vector<Field>& Fields() {
       OfWriteTimes("num_with_write_time", &WriteTimes::num_entries),
       OfWriteTimes("oldest_write_time", &WriteTimes::oldest),
       OfWriteTimes("newest_write_time", &WriteTimes::newest),
+      WithoutEmpty({"key_times", false, EncodeKeyTimes, DecodeKeyTimes, ShowKeyTimes}),
       Number("raw_key_bytes", &P::raw_key_bytes),
       Number("raw_value_bytes", &P::raw_value_bytes),
       Number("num_data_blocks", &P::num_data_blocks, /*required=*/true),

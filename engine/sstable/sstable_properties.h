@@ -3,11 +3,13 @@
 #define WINNOW_ENGINE_SSTABLE_SSTABLE_PROPERTIES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/base/key_times.h"
 #include "engine/base/write_time.h"
 #include "winnow/compression.h"
 #include "winnow/filter/builder.h"
@@ -34,6 +36,8 @@ struct SstableProperties : SstableFigures {
   uint64_t num_deletions = 0;
   uint64_t num_merges = 0;  // merge operands
   WriteTimes write_times;   // of those puts that have one
+  // Of all keys; unset: some have none, or nobody said how they tell them.
+  std::optional<KeyTimes> key_times;
   // Of the range tombstone block: one for each number of each fragment, and its bytes as stored,
   // trailer included. Entries are not counted with them, nor they with entries.
   uint64_t num_range_deletions = 0;

@@ -18,6 +18,7 @@
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/key_times.h"
 #include "engine/base/range_tombstones.h"
 #include "engine/cache/block_cache.h"
 #include "engine/sstable/block_directory.h"
@@ -263,8 +264,8 @@ class SstableReader : public filter::internal::InSlabPool {
   // Reads the whole file and checks every byte: checksums, structure, key order, index separators,
   // each key against each unit of the filter, in memory or not, and of the filter file's, counts
   // against the properties. Empty if all is well. What is wrong with the filter file itself is for
-  // FilterFile::Verify to say.
-  std::vector<SstableProblem> Verify() const;
+  // FilterFile::Verify to say. With a parser, the times of keys too.
+  std::vector<SstableProblem> Verify(KeyTimeParser key_time_parser = nullptr) const;
 
   // Calls `visit` with each block in file order; stops at the first error.
   absl::Status ForEachBlock(absl::FunctionRef<void(const SstableBlockInfo&)> visit) const;

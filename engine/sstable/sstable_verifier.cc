@@ -320,6 +320,13 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   if (Type(key) == EntryType::kPutWithTime && HasWriteTime(value)) {
     seen_.write_times.Add(WriteTime(value));
   }
+  if (TimedKey parsed; seen_.key_times.has_value()) {
+    if (key_time_parser_(UserKey(key), &parsed)) {
+      seen_.key_times->Add(parsed);
+    } else {
+      seen_.key_times.reset();
+    }
+  }
   seen_.raw_key_bytes += key.size();
   seen_.raw_value_bytes += value.size();
   seen_.smallest_sequence = std::min(seen_.smallest_sequence, Sequence(key));
@@ -350,6 +357,15 @@ void SstableVerifier::CheckCounts() {
   expect("num_with_write_time", seen_.write_times.num_entries, stored.write_times.num_entries);
   expect("oldest_write_time", seen_.write_times.oldest, stored.write_times.oldest);
   expect("newest_write_time", seen_.write_times.newest, stored.write_times.newest);
+  // By these readers pass the table over. A table that does not know them is read all the same.
+  if (key_time_parser_ != nullptr && stored.key_times.has_value() &&
+      stored.key_times != seen_.key_times) {
+    Report(at,
+           ToStd(absl::StrCat(
+               "properties block: key_times is '", stored.key_times->DebugString(),
+               "' but the file has '",
+               seen_.key_times.has_value() ? seen_.key_times->DebugString() : "none known", "'")));
+  }
   expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
   expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
   // Entries were read with the number that a manifest gives an ingested table; its properties have

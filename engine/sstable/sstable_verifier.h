@@ -23,7 +23,10 @@ namespace winnow {
 // One run of SstableReader::Verify. Reads past the cache, so that it sees what the file holds now.
 class SstableVerifier {
  public:
-  explicit SstableVerifier(const SstableReader& table) : table_(table) {}
+  SstableVerifier(const SstableReader& table, KeyTimeParser key_time_parser)
+      : table_(table), key_time_parser_(key_time_parser) {
+    if (key_time_parser != nullptr) seen_.key_times.emplace();
+  }
 
   std::vector<SstableProblem> Run();
 
@@ -62,6 +65,7 @@ class SstableVerifier {
   };
 
   const SstableReader& table_;
+  const KeyTimeParser key_time_parser_;  // may be null
   std::vector<CheckedFilter> filters_;
   std::vector<SstableProblem> problems_;
   struct BadEntries {

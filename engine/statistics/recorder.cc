@@ -88,12 +88,12 @@ void AddTotals(const RecorderTotals::FilterTotals& more, RecorderTotals::FilterT
 // A row is made only for what has been met.
 void AddTable(uint32_t family, FilterCall call, const FilterCounterTable& table,
               std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) {
-  table.ForEach([&](int level, size_t kind, const FilterCounters& counters) {
+  table.ForEach([&](int level, size_t slot, const FilterCounters& counters) {
     const RecorderTotals::FilterTotals one = {counters.not_asked.value(), counters.rejected.value(),
                                               counters.true_positive.value(),
                                               counters.false_positive.value(), 0};
     if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0) return;
-    AddTotals(one, &(*totals)[{family, level, kind, call}]);
+    AddTotals(one, &(*totals)[{family, level, KindOfSlot(slot), PartOfSlot(slot), call}]);
   });
   const FilterCounterTable::Ranges* const ranges = table.range_filters();
   for (int level = 0; ranges != nullptr && level < kNumLevels; level++) {
@@ -102,7 +102,9 @@ void AddTable(uint32_t family, FilterCall call, const FilterCounterTable& table,
         counters.not_asked.value(), counters.rejected.value(), counters.true_positive.value(),
         counters.false_positive.value(), counters.promised.value()};
     if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0) continue;
-    AddTotals(one, &(*totals)[{family, level, RecorderTotals::kRangeKind, call}]);
+    AddTotals(
+        one,
+        &(*totals)[{family, level, RecorderTotals::kRangeKind, FilterPartCategory::kCount, call}]);
   }
 }
 

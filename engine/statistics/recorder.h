@@ -47,6 +47,7 @@ struct RecorderTotals {
     uint32_t family_id;
     int level;
     size_t kind;
+    FilterPartCategory part;  // kCount of range filters
     FilterCall call;
     auto operator<=>(const FilterKey&) const = default;
   };

@@ -24,7 +24,7 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kMagic = "winnstat";
-constexpr uint32_t kFormatVersion = 2;
+constexpr uint32_t kFormatVersion = 3;
 constexpr size_t kHeaderBytes = 8 + 4 + 8;
 // More than a hundred thousand column families need. A file that is larger is no such file.
 constexpr uint64_t kMaxFileBytes = 256 << 20;
@@ -54,6 +54,7 @@ void PutCounted(const CountedStatistics& counted, std::string* out) {
     PutLengthPrefixed(out, row.column_family);
     PutVarint64(out, static_cast<uint64_t>(row.level));
     PutLengthPrefixed(out, row.kind);
+    PutLengthPrefixed(out, row.part);
     PutLengthPrefixed(out, FilterCallName(row.call));
     PutVarint64(out, row.eligible - row.checked);
     PutVarint64(out, row.rejected);
@@ -81,20 +82,22 @@ bool GetTickers(std::string_view* in, CountedStatistics* counted) {
 bool GetFilterRow(std::string_view* in, FilterStatistics* row, bool* is_known) {
   std::string_view family;
   std::string_view kind;
+  std::string_view part;
   std::string_view call;
   uint64_t level;
   uint64_t not_asked;
   uint64_t promised;
   // No request for memory goes by a number that was read: rows are added as they come.
   if (!GetLengthPrefixed(in, &family) || !GetVarint64(in, &level) ||
-      !GetLengthPrefixed(in, &kind) || !GetLengthPrefixed(in, &call) ||
-      !GetVarint64(in, &not_asked) || !GetVarint64(in, &row->rejected) ||
-      !GetVarint64(in, &row->true_positive) || !GetVarint64(in, &row->false_positive) ||
-      !GetFixed64(in, &promised)) {
+      !GetLengthPrefixed(in, &kind) || !GetLengthPrefixed(in, &part) ||
+      !GetLengthPrefixed(in, &call) || !GetVarint64(in, &not_asked) ||
+      !GetVarint64(in, &row->rejected) || !GetVarint64(in, &row->true_positive) ||
+      !GetVarint64(in, &row->false_positive) || !GetFixed64(in, &promised)) {
     return false;
   }
   row->column_family = std::string(family);
   row->kind = std::string(kind);
+  row->part = std::string(part);
   // Sums are not stored, so that they cannot disagree with their parts.
   row->checked = row->rejected + row->true_positive + row->false_positive;
   row->eligible = row->checked + not_asked;
@@ -215,7 +218,7 @@ void AddStatistics(const CountedStatistics& more, CountedStatistics* sum) {
   for (size_t i = 0; i < sum->tickers.size(); i++) sum->tickers[i] += more.tickers[i];
   const auto key = [](const FilterStatistics& row) {
     return std::tuple(std::string_view(row.column_family), row.level, std::string_view(row.kind),
-                      row.call);
+                      std::string_view(row.part), row.call);
   };
   // The names that keys refer to stay where they are: the rows' own vectors do not change.
   const std::vector<FilterStatistics> earlier = std::move(sum->filters);

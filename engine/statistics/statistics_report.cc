@@ -146,14 +146,14 @@ std::string LifetimeJson(const LifetimeStatistics& in_all) {
 }
 
 std::string FilterTable(const std::vector<FilterStatistics>& rows) {
-  TextTable table({"family", "call", "level", "kind", "eligible", "checked", "rejected",
+  TextTable table({"family", "call", "level", "kind", "part", "eligible", "checked", "rejected",
                    "true positive", "false positive", "measured FPR", "promised FPR"},
-                  4);
+                  5);
   const auto add = [&](const FilterStatistics& row, bool is_total) {
     table.AddRow({absl::Utf8SafeCEscape(row.column_family),
                   is_total ? "" : std::string(FilterCallName(row.call)),
-                  is_total ? "" : absl::StrCat(row.level), row.kind, FormatCount(row.eligible),
-                  FormatCount(row.checked), FormatCount(row.rejected),
+                  is_total ? "" : absl::StrCat(row.level), row.kind, row.part,
+                  FormatCount(row.eligible), FormatCount(row.checked), FormatCount(row.rejected),
                   FormatCount(row.true_positive), FormatCount(row.false_positive),
                   FormatPercent(row.MeasuredFpr()), FormatPercent(row.promised_fpr)});
   };
@@ -167,14 +167,15 @@ std::string FilterTable(const std::vector<FilterStatistics>& rows) {
 std::string FilterRowsJson(const std::vector<FilterStatistics>& filters) {
   std::vector<std::string> rows;
   for (const FilterStatistics& row : filters) {
-    rows.push_back(absl::StrCat(
-        "{\"family\":", JsonString(row.column_family),
-        ",\"call\":", JsonString(FilterCallName(row.call)), ",\"level\":", row.level,
-        ",\"kind\":", JsonString(row.kind), ",\"eligible\":", row.eligible,
-        ",\"checked\":", row.checked, ",\"rejected\":", row.rejected,
-        ",\"true_positive\":", row.true_positive, ",\"false_positive\":", row.false_positive,
-        ",\"measured_fpr\":", JsonNumber(row.MeasuredFpr()),
-        ",\"promised_fpr\":", JsonNumber(row.promised_fpr), "}"));
+    rows.push_back(absl::StrCat("{\"family\":", JsonString(row.column_family),
+                                ",\"call\":", JsonString(FilterCallName(row.call)),
+                                ",\"level\":", row.level, ",\"kind\":", JsonString(row.kind),
+                                ",\"part\":", JsonString(row.part), ",\"eligible\":", row.eligible,
+                                ",\"checked\":", row.checked, ",\"rejected\":", row.rejected,
+                                ",\"true_positive\":", row.true_positive,
+                                ",\"false_positive\":", row.false_positive,
+                                ",\"measured_fpr\":", JsonNumber(row.MeasuredFpr()),
+                                ",\"promised_fpr\":", JsonNumber(row.promised_fpr), "}"));
   }
   return JsonArray(rows);
 }
@@ -315,6 +316,7 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kRowCacheAbsentHits, "row_cache.hits.absent"},
     {Ticker::kRowCacheMisses, "row_cache.misses"},
     {Ticker::kRowCacheForgotten, "row_cache.forgotten"},
+    {Ticker::kFilesPassedByTime, "files.passed.by.time"},
     {Ticker::kFalsePositiveCacheHits, "false_positive_cache.hits"},
     {Ticker::kFilterUnitsLoaded, "filter.units.loaded"},
     {Ticker::kFilterUnitsDropped, "filter.units.dropped"},

@@ -126,6 +126,19 @@ bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp) 
   return true;
 }
 
+// Of a version its number is enough, and most keys are one. Of what is no cell a bound may be
+// taken: it makes no cell of the table invisible.
+bool ParseCellTime(std::string_view key, TimedKey* parsed) {
+  CellKind kind = CellKind::kVersion;
+  if (!ParseCellNumber(key, &kind, &parsed->time)) return false;
+  parsed->kind = TimedKeyKind::kEntry;
+  if (kind == CellKind::kVersion) return true;
+  ParsedCellKey marker;
+  if (!ParseCellKey(key, &marker)) return false;
+  parsed->kind = marker.is_row_marker ? TimedKeyKind::kFarMarker : TimedKeyKind::kMarker;
+  return true;
+}
+
 // Every byte has to be accounted for, so that a key of something else, or a damaged one, is not
 // taken for a cell. Ends are looked for in front of the number alone, whose bytes may be anything.
 bool ParseCellKey(std::string_view key, size_t known_row_bytes, ParsedCellKey* parsed) {

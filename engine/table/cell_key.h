@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/key_times.h"
 #include "winnow/table.h"
 
 namespace winnow {
@@ -62,6 +63,9 @@ struct ParsedCellKey {
 }
 // The same for a key that has the column prefix of one that has been parsed: the number alone.
 [[nodiscard]] bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp);
+// A KeyTimeParser: of versions, which are entries; of the markers of columns; and of those of rows,
+// which are far from what they hide.
+[[nodiscard]] bool ParseCellTime(std::string_view key, TimedKey* parsed);
 
 }  // namespace winnow
 

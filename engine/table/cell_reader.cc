@@ -19,14 +19,18 @@ namespace winnow {
 
 namespace {
 
+// Those that hide something from this timestamp on.
 absl::StatusOr<RowMarkers> LoadRowMarkers(const CellMoment& moment, const FamilyState& family,
-                                          std::string_view row) {
+                                          std::string_view row, uint64_t min_timestamp) {
   std::string prefix;
   AppendRowMarkerPrefix(row, &prefix);
   std::string end = prefix;
   // From 00 00 to before 00 01: the row's markers without its cells.
   end.back() = '\1';
-  const std::unique_ptr<Iterator> iterator = moment.NewIterator(family, prefix, end);
+  KeyTimeBounds times;
+  times.begin = min_timestamp;
+  times.is_of_far_markers = true;
+  const std::unique_ptr<Iterator> iterator = moment.NewIterator(family, prefix, end, times);
   RowMarkers markers;
   // They come with descending timestamps, as RowMarkers::Add requires.
   for (iterator->Seek(prefix); iterator->Valid(); iterator->Next()) {
@@ -49,9 +53,10 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const CellMoment& momen
                                                          std::string_view row, CellQuery query) {
   std::string lower;
   AppendRowMarkerPrefix(row, &lower);
-  auto cursor =
-      std::make_unique<FamilyCursor>(moment.NewIterator(family, lower, EndOfPrefix(lower)),
-                                     family.rules->Load(), moment.now_ms, std::move(query));
+  const FamilyRules& rules = family.rules->Load();
+  auto cursor = std::make_unique<FamilyCursor>(
+      moment.NewIterator(family, lower, EndOfPrefix(lower), TimesOf(query, rules)), rules,
+      moment.now_ms, std::move(query));
   cursor->Seek(lower);
   WINNOW_RETURN_IF_ERROR(cursor->status());
   return cursor;
@@ -71,15 +76,25 @@ absl::Status CellMoment::Fix() {
 }
 
 std::unique_ptr<Iterator> CellMoment::NewIterator(const FamilyState& family, std::string_view lower,
-                                                  std::string_view upper) const {
+                                                  std::string_view upper,
+                                                  const std::optional<KeyTimeBounds>& times) const {
   ReadOptions read;
   read.snapshot = snapshot;
   read.fill_cache = fill_cache;
   read.verify_checksums = verify_checksums;
   if (!lower.empty()) read.lower_bound.emplace(lower);
   if (!upper.empty()) read.upper_bound.emplace(upper);
-  return changes != nullptr ? changes->NewIterator(read, family.column_family)
-                            : db->NewIterator(read, family.column_family);
+  if (changes != nullptr) return changes->NewIterator(read, family.column_family);
+  return static_cast<DBImpl*>(db)->NewIteratorWithin(read, family.column_family, times);
+}
+
+// What is older than the first moment plays no part: in a column it comes behind what is shown, and
+// markers of such times hide nothing else. What is newer than the last counts among the versions
+// that rules keep, unless they keep any number.
+std::optional<KeyTimeBounds> TimesOf(const CellQuery& query, const FamilyRules& rules) {
+  if (query.min_timestamp == 0 && query.end_timestamp > kMaxTimestamp) return std::nullopt;
+  const bool counts_newer = rules.max_versions < kUnlimitedVersions || rules.keeps_some_aged;
+  return KeyTimeBounds{query.min_timestamp, query.end_timestamp, query.is_raw || !counts_newer};
 }
 
 // O(columns x families). A family without columns in its query is read whole.
@@ -146,41 +161,40 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& mome
   const size_t row_bytes = buffers->prefix.size();
   AppendQualifier(qualifier, &buffers->prefix);
   end_of(buffers->prefix, '\2', &buffers->end);
-  KeyRange ranges[2];
-  // In the order of keys, the row's markers first. The store stops at the first range that has an
-  // entry: if that is a marker, a cursor has to tell what it hides.
-  size_t num_ranges = 0;
-  if (family.rules->has_row_markers()) {
+  // Markers of the column come before its versions and are met with them. Those of the row have a
+  // range of their own: if one reaches the cell, a cursor has to tell whether it hides it.
+  const KeyRange column{buffers->prefix, buffers->end};
+  KeyRange markers;
+  const bool has_row_markers = family.rules->has_row_markers();
+  if (has_row_markers) {
     end_of(std::string_view(buffers->prefix).substr(0, row_bytes), '\0', &buffers->markers);
     end_of(buffers->markers, '\1', &buffers->markers_end);
-    ranges[num_ranges++] = {buffers->markers, buffers->markers_end};
+    markers = {buffers->markers, buffers->markers_end};
   }
-  ranges[num_ranges++] = {buffers->prefix, buffers->end};
   ReadOptions read;
   read.snapshot = moment.snapshot;
   read.fill_cache = moment.fill_cache;
   read.verify_checksums = moment.verify_checksums;
-  WINNOW_ASSIGN_OR_RETURN(
-      const DBImpl::FirstAnswer answer,
-      store.FindFirst(read, family.column_family, {ranges, num_ranges}, &buffers->first));
+  FirstInRange& first = buffers->first.entry;
+  WINNOW_ASSIGN_OR_RETURN(const DBImpl::FirstAnswer answer,
+                          store.FindFirst(read, family.column_family, column,
+                                          has_row_markers ? &markers : nullptr, &buffers->first));
   if (answer == DBImpl::FirstAnswer::kAbsent) {
-    // A marker may have been the first of its kind just now, and with it what it hides; a cell that
-    // is absent stays so.
+    // Whatever markers there are: they hide cells, and make none.
     return PointAnswer::kAbsent;
   }
   if (answer == DBImpl::FirstAnswer::kUnknown) return PointAnswer::kUnknown;
-  const std::string_view key = UserKey(buffers->first.key);
+  const std::string_view key = UserKey(first.key);
   CellKind kind = CellKind::kMarker;
   // Anything but a plain version is for the cursor: markers, which hide by write numbers; a cell
   // with a time to live of its own, which may count after its end; and what is malformed, which it
   // reports.
   if (!key.starts_with(buffers->prefix) || !ParseCellNumber(key, &kind, timestamp) ||
-      !ParseCellValue(buffers->first.value, cell) || kind != CellKind::kVersion ||
-      cell->ttl_ms != 0) {
+      !ParseCellValue(first.value, cell) || kind != CellKind::kVersion || cell->ttl_ms != 0) {
     return PointAnswer::kUnknown;
   }
   // The family's first marker came after the question was put.
-  if (num_ranges == 1 && family.rules->has_row_markers()) [[unlikely]]
+  if (!has_row_markers && family.rules->has_row_markers()) [[unlikely]]
     return PointAnswer::kUnknown;
   // Rules that do not go by age alone keep the newest version of a column in any case.
   const uint64_t age_ms = family.rules->Load().certain_age_ms;
@@ -205,18 +219,21 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
   const std::string upper = EndOfPrefix(lower);
   if (!is_column && !query.columns.empty()) lower.append(query.columns.front());
 
+  const FamilyRules& rules = family.rules->Load();
+  const std::optional<KeyTimeBounds> times = TimesOf(query, rules);
+  const uint64_t min_timestamp = query.min_timestamp;
   if (family.rules->has_row_markers()) WINNOW_RETURN_IF_ERROR(moment.Fix());
-  std::unique_ptr<Iterator> iterator = moment.NewIterator(family, lower, upper);
+  std::unique_ptr<Iterator> iterator = moment.NewIterator(family, lower, upper, times);
   const bool has_row_markers = family.rules->has_row_markers();
   if (has_row_markers && moment.snapshot == nullptr && !moment.is_latched) [[unlikely]] {
     WINNOW_RETURN_IF_ERROR(moment.Fix());
-    iterator = moment.NewIterator(family, lower, upper);
+    iterator = moment.NewIterator(family, lower, upper, times);
   }
-  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), family.rules->Load(),
-                                               moment.now_ms, std::move(query), std::move(garbage));
+  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.now_ms,
+                                               std::move(query), std::move(garbage));
   if (has_row_markers) {
     // Their keys lie below `lower`, where the cursor's iterator does not come.
-    WINNOW_ASSIGN_OR_RETURN(RowMarkers markers, LoadRowMarkers(moment, family, row));
+    WINNOW_ASSIGN_OR_RETURN(RowMarkers markers, LoadRowMarkers(moment, family, row, min_timestamp));
     std::string escaped;
     AppendEscaped(row, &escaped);
     cursor->UseRowMarkers(escaped, std::move(markers));

@@ -32,8 +32,10 @@ struct CellMoment {
 
   // From here on all reads are of one moment. ResourceExhausted: no memory.
   absl::Status Fix();
-  std::unique_ptr<Iterator> NewIterator(const FamilyState& family, std::string_view lower,
-                                        std::string_view upper) const;
+  // With `times`, entries that these exclude need not be among those that it shows.
+  std::unique_ptr<Iterator> NewIterator(
+      const FamilyState& family, std::string_view lower, std::string_view upper,
+      const std::optional<KeyTimeBounds>& times = std::nullopt) const;
 };
 
 // What a read is of: a family and the columns of it.
@@ -41,6 +43,9 @@ struct FamilyQuery {
   const FamilyState* family = nullptr;
   CellQuery cells;
 };
+// What the query needs of the times of keys, by these rules of its family; unset: all of them.
+std::optional<KeyTimeBounds> TimesOf(const CellQuery& query, const FamilyRules& rules);
+
 // The families and columns that are asked for, with their versions and times, in the order of the
 // families' names. InvalidArgument, NotFound.
 absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
@@ -54,7 +59,7 @@ struct PointBuffers {
   std::string end;
   std::string markers;
   std::string markers_end;
-  FirstInRange first;
+  DBImpl::FirstBuffers first;
 };
 absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& moment,
                                            const FamilyState& family, std::string_view row,

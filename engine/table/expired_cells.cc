@@ -38,4 +38,15 @@ CompactionFilter::Decision ExpiredCells::Filter(const Entry& entry,
   return now > last_moment && !supersedes ? Decision::kRemove : Decision::kKeep;
 }
 
+// A file goes with its markers: what they hide is no later than they are, and has expired as well.
+KeyExpiry ExpiredCells::Expiry() const {
+  const WriteClock* const clock = clock_.load(std::memory_order_acquire);
+  if (clock == nullptr) return {};
+  const FamilyRules& rules = rules_.Load();
+  const uint64_t age_ms = rules.certain_age_ms;
+  if (age_ms == 0 || rules.keeps_some_aged) return {};
+  const uint64_t now = clock->SavedNow();
+  return {.first_alive = now > age_ms ? now - age_ms : 0, .lifetime = age_ms};
+}
+
 }  // namespace winnow

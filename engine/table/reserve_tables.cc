@@ -3,6 +3,7 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/table/catalog.h"
+#include "engine/table/cell_key.h"
 #include "engine/table/table_schema.h"
 
 namespace winnow {
@@ -21,7 +22,7 @@ absl::StatusOr<std::vector<std::string>> ReserveTables(DB& db) {
       // Named even if it is missing: it is the table's to make anew.
       names.push_back(ColumnFamilyName(table, family.schema.name));
       const absl::StatusOr<ColumnFamily*> there = db.FindColumnFamily(names.back());
-      if (there.ok()) store.ReserveForOwner(*there);
+      if (there.ok()) store.ReserveForOwner(*there, ParseCellTime, nullptr);
     }
   }
   return names;

@@ -127,7 +127,7 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadOneCell(const TableReadOptions& opti
     builder.AddCell(family->name, *column.qualifier, timestamp, cell.value);
     builder.SetRow(row);
   }
-  FreeIfLarge(&buffers.first.value);
+  FreeIfLarge(&buffers.first.entry.value);
   return answer != PointAnswer::kUnknown;
 }
 
@@ -195,7 +195,7 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
                               FindNewestCell(store(), moment, *family_state, row, qualifier,
                                              &buffers, &timestamp, &cell));
       if (answer == PointAnswer::kFound) value->assign(cell.value);
-      FreeIfLarge(&buffers.first.value);
+      FreeIfLarge(&buffers.first.entry.value);
       if (answer != PointAnswer::kUnknown) {
         // Without a message a status takes no memory, and to find nothing is common.
         return answer == PointAnswer::kFound ? absl::OkStatus() : absl::NotFoundError("");

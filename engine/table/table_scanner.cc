@@ -76,10 +76,11 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
                         (filter && filter->rows().ranges().empty());
   if (is_empty) plan.clear();
   for (FamilyQuery& query : plan) {
+    const FamilyRules& rules = query.family->rules->Load();
     std::unique_ptr<Iterator> iterator =
-        moment.NewIterator(*query.family, bounds.lower, bounds.upper);
-    auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), query.family->rules->Load(),
-                                                 moment.now_ms, std::move(query.cells));
+        moment.NewIterator(*query.family, bounds.lower, bounds.upper, TimesOf(query.cells, rules));
+    auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.now_ms,
+                                                 std::move(query.cells));
     if (!options.reverse) cursor->Seek(bounds.lower);
     scanner->families_.push_back({query.family, std::move(cursor)});
   }

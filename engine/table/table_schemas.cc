@@ -91,7 +91,7 @@ const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
   cells.rules().Store(LiveRules::Prepare(RulesOf(family)));
   cells.rules().StoreFlags(family.has_row_markers, family.has_cell_ttls);
   cells.SetClock(clock_.get());
-  store().ReserveForOwner(column_family);
+  store().ReserveForOwner(column_family, ParseCellTime, &cells);
   families_.push_back(std::make_unique<FamilyState>(
       FamilyState{family.schema.name, column_family, &cells.rules()}));
   return families_.back().get();

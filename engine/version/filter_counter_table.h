@@ -1,4 +1,4 @@
-// What the filters of one column family answered to one thread, by level and kind.
+// What the filters of one column family answered to one thread, by level, kind and part of the key.
 #ifndef WINNOW_ENGINE_VERSION_FILTER_COUNTER_TABLE_H_
 #define WINNOW_ENGINE_VERSION_FILTER_COUNTER_TABLE_H_
 
@@ -11,11 +11,24 @@
 #include "absl/functional/function_ref.h"
 #include "engine/base/counter.h"
 #include "engine/sstable/sstable_reader.h"
+#include "winnow/filter/filter_key.h"
 #include "winnow/options.h"
 
 namespace winnow {
 
 inline constexpr size_t kNumFilterKinds = 8;
+
+// Where answers are counted: a kind of filter, and the category of the part that it was asked for.
+using FilterPartCategory = filter::FilterKeyExtractor::Part::Category;
+inline constexpr size_t kNumFilterSlots =
+    kNumFilterKinds * static_cast<size_t>(FilterPartCategory::kCount);
+inline size_t FilterSlot(size_t kind, FilterPartCategory part) {
+  return static_cast<size_t>(part) * kNumFilterKinds + kind;
+}
+inline size_t KindOfSlot(size_t slot) { return slot % kNumFilterKinds; }
+inline FilterPartCategory PartOfSlot(size_t slot) {
+  return static_cast<FilterPartCategory>(slot / kNumFilterKinds);
+}
 
 // What the filters of a level answered last. The next answer is mostly the same.
 class FilterHistory {
@@ -31,13 +44,13 @@ class FilterHistory {
   uint8_t recent_ = 0;  // a bit for each answer, the latest the lowest
 };
 
-// A level of a tree mostly has filters of one kind: the kind that is counted first on a level has
-// its counters here, all others are in a table that is made when there are any. So a table takes
-// 256 bytes, of which there is one for each thread and family.
+// A level of a tree mostly has filters of one kind, asked for one part: the slot that is counted
+// first on a level has its counters here, all others of the level are in a row that is made when
+// there are any. So a table takes some 300 bytes, of which there is one for each thread and family.
 class FilterCounterTable {
  public:
   FilterCounterTable() {
-    for (std::atomic<uint8_t>& kind : first_kinds_) kind.store(kNone, std::memory_order_relaxed);
+    for (std::atomic<uint8_t>& slot : first_slots_) slot.store(kNone, std::memory_order_relaxed);
   }
   ~FilterCounterTable() {
     delete others_.load(std::memory_order_relaxed);
@@ -47,11 +60,11 @@ class FilterCounterTable {
   FilterCounterTable& operator=(const FilterCounterTable&) = delete;
 
   // For the owning thread. Null: there is no memory for them, and nothing is counted.
-  FilterCounters* At(int level, size_t kind) {
+  FilterCounters* At(int level, size_t slot) {
     const auto row = static_cast<size_t>(level);
-    if (first_kinds_[row].load(std::memory_order_relaxed) == kind) [[likely]]
+    if (first_slots_[row].load(std::memory_order_relaxed) == slot) [[likely]]
       return &first_[row];
-    return AtOther(row, kind);
+    return AtOther(row, slot);
   }
 
   // Of range filters, a row for each level. For the owning thread. Null: there is no memory for
@@ -66,16 +79,22 @@ class FilterCounterTable {
 
   // All that have counted anything, and perhaps others. Any thread may call it.
   void ForEach(
-      absl::FunctionRef<void(int level, size_t kind, const FilterCounters& counters)> visit) const;
+      absl::FunctionRef<void(int level, size_t slot, const FilterCounters& counters)> visit) const;
 
  private:
   static constexpr uint8_t kNone = 0xff;
-  using Others = std::array<std::array<FilterCounters, kNumFilterKinds>, kNumLevels>;
+  using Row = std::array<FilterCounters, kNumFilterSlots>;
+  struct Others {
+    ~Others() {
+      for (const auto& row : rows) delete row.load(std::memory_order_relaxed);
+    }
+    std::array<std::atomic<Row*>, kNumLevels> rows{};  // owned
+  };
 
-  FilterCounters* AtOther(size_t row, size_t kind);
+  FilterCounters* AtOther(size_t row, size_t slot);
 
-  // A level's counters are zero before it has a kind: a reader that sees the kind needs no order.
-  std::array<std::atomic<uint8_t>, kNumLevels> first_kinds_;
+  // A level's counters are zero before it has a slot: a reader that sees the slot needs no order.
+  std::array<std::atomic<uint8_t>, kNumLevels> first_slots_;
   std::atomic<Others*> others_{nullptr};  // owned
   std::atomic<Ranges*> ranges_{nullptr};  // owned
   std::array<FilterCounters, kNumLevels> first_;

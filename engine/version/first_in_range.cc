@@ -35,9 +35,17 @@ Version::Files::const_iterator FirstEndingBehind(const Version::Files& files,
 // reads. So the cache misses of all filters overlap, as in Version::Get.
 class Search {
  public:
-  Search(const Version& version, std::string_view lower, std::string_view upper,
-         const LookupContext& context)
-      : version_(version), lower_(lower), upper_(upper), context_(context) {}
+  Search(const Version& version, const FirstQuestion& question, const LookupContext& context,
+         FirstInRange* first)
+      : version_(version),
+        key_time_parser_(question.key_time_parser),
+        far_markers_from_(question.far_markers_from),
+        lower_(question.lower),
+        upper_(question.upper),
+        context_(context),
+        first_(*first) {
+    if (first_.is_found) NoteTimeOfFirst();
+  }
 
   // False: too many.
   bool FindCandidates() {
@@ -52,6 +60,7 @@ class Search {
             comparator.CompareUserKeys(file.smallest_user_key(), upper_) >= 0;
         if (begins_behind && level > 0) break;
         if (begins_behind || (level == 0 && file.EndsBefore(lower_, comparator))) continue;
+        if (IsPassed(file)) continue;
         if (num_candidates_ == kMaxCandidates) return false;
         Prepare(file, level);
       }
@@ -59,14 +68,39 @@ class Search {
     return true;
   }
 
-  absl::Status AskCandidates(FirstInRange* first) {
+  // From the newest file on, where the latest time mostly is.
+  absl::Status AskCandidates() {
     for (size_t i = 0; i < num_candidates_; i++) {
-      WINNOW_RETURN_IF_ERROR(Ask(candidates_[i], first));
+      // By what was found since it became one.
+      if (i > 0 && IsPassed(*candidates_[i].file)) continue;
+      WINNOW_RETURN_IF_ERROR(Ask(candidates_[i]));
     }
     return absl::OkStatus();
   }
 
  private:
+  void NoteTimeOfFirst() {
+    TimedKey parsed;
+    if (key_time_parser_ == nullptr || !key_time_parser_(UserKey(first_.key), &parsed)) return;
+    found_end_ = parsed.time + 1;
+  }
+
+  // Whether the file's times say that it has nothing that counts, which need not be the least of
+  // its range: a key of the time of the one that was found may be that very key, in a newer
+  // version.
+  bool IsPassed(const SstableFile& file) const {
+    const std::optional<KeyTimes>& times = file.metadata().key_times;
+    if (key_time_parser_ == nullptr || !times.has_value()) return false;
+    const bool is_passed =
+        far_markers_from_.has_value()
+            ? times->far_marker_end <= *far_markers_from_
+            : std::max(times->end, times->marker_end) < std::max<uint64_t>(found_end_, 1);
+    if (is_passed && context_.files_passed_by_time != nullptr) {
+      context_.files_passed_by_time->Increment();
+    }
+    return is_passed;
+  }
+
   // Files of one family mostly have the same kind of filter key, and the same seed.
   void Prepare(const SstableFile& file, int level) {
     Candidate& candidate = candidates_[num_candidates_++];
@@ -89,14 +123,16 @@ class Search {
     reader->filter().Prefetch(candidate.question.hash);
   }
 
-  absl::Status Ask(const Candidate& candidate, FirstInRange* first) const {
+  absl::Status Ask(const Candidate& candidate) {
     const SstableReader* const reader = candidate.file->reader();
     // A file that is left out might hold the least entry, or what deletes it.
     if (reader == nullptr) return candidate.file->open_status();
     FilterCounters* const counters =
         context_.filter_counters == nullptr || !candidate.has_question
             ? nullptr
-            : context_.filter_counters->At(candidate.level, candidate.file->filter_kind_index());
+            : context_.filter_counters->At(candidate.level,
+                                           FilterSlot(candidate.file->filter_kind_index(),
+                                                      candidate.question.part.category()));
     FilterAnswer answer = FilterAnswer::kNotAsked;
     if (candidate.has_question) {
       answer = reader->AskFilter(context_.read_options, candidate.question.hash,
@@ -122,16 +158,21 @@ class Search {
     }
     if (!is_found) return absl::OkStatus();
     // As internal keys: of one user key the newest version is the least.
-    if (!first->is_found || version_.comparator().Compare(iterator.key(), first->key) < 0) {
-      first->Take(iterator.key(), iterator.value());
+    if (!first_.is_found || version_.comparator().Compare(iterator.key(), first_.key) < 0) {
+      first_.Take(iterator.key(), iterator.value());
+      NoteTimeOfFirst();
     }
     return absl::OkStatus();
   }
 
   const Version& version_;
+  const KeyTimeParser key_time_parser_;
+  const std::optional<uint64_t> far_markers_from_;
   const std::string_view lower_;
   const std::string_view upper_;
   const LookupContext& context_;
+  FirstInRange& first_;
+  uint64_t found_end_ = 0;  // one more than the time of first_; 0: not known
   std::array<Candidate, kMaxCandidates> candidates_;
   size_t num_candidates_ = 0;
   const SstableReader* asked_ = nullptr;
@@ -140,12 +181,11 @@ class Search {
 
 }  // namespace
 
-absl::StatusOr<bool> FindFirstInFiles(const Version& version, std::string_view lower,
-                                      std::string_view upper, const LookupContext& context,
-                                      FirstInRange* first) {
-  Search search(version, lower, upper, context);
+absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
+                                      const LookupContext& context, FirstInRange* first) {
+  Search search(version, question, context, first);
   if (!search.FindCandidates()) return false;
-  WINNOW_RETURN_IF_ERROR(search.AskCandidates(first));
+  WINNOW_RETURN_IF_ERROR(search.AskCandidates());
   return true;
 }
 

@@ -3,9 +3,12 @@
 #ifndef WINNOW_ENGINE_VERSION_FIRST_IN_RANGE_H_
 #define WINNOW_ENGINE_VERSION_FIRST_IN_RANGE_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "engine/base/key_times.h"
 #include "engine/version/version.h"
 
 namespace winnow {
@@ -25,13 +28,22 @@ struct FirstInRange {
   }
 };
 
+struct FirstQuestion {
+  std::string_view lower;
+  std::string_view upper;
+  // Tells the times of keys, where they have any. Then the range is of keys with one beginning, the
+  // latest first, and files that have none as late as what was found are passed over.
+  KeyTimeParser key_time_parser = nullptr;
+  // Set: the range is of far markers, those of this time or later alone.
+  std::optional<uint64_t> far_markers_from = std::nullopt;
+};
+
 // Looks for it in the files, and takes it into `*first` if it is less than what is there. The
 // filters of all files are fetched before the first is asked. False: there are too many files; then
 // nothing was asked. Range deletions are not looked at. Allocates nothing where the buffers suffice
 // and no block has to be read.
-absl::StatusOr<bool> FindFirstInFiles(const Version& version, std::string_view lower,
-                                      std::string_view upper, const LookupContext& context,
-                                      FirstInRange* first);
+absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
+                                      const LookupContext& context, FirstInRange* first);
 
 }  // namespace winnow
 

@@ -1,6 +1,7 @@
 #include "engine/version/level_iterator.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace winnow {
 
@@ -12,6 +13,18 @@ LevelIterator::LevelIterator(Files files, const InternalKeyComparator& comparato
                              const SstableReadOptions& options, int level,
                              RangeQuestions* questions)
     : files_(files),
+      comparator_(comparator),
+      options_(options),
+      index_(files_.size()),
+      level_(level),
+      questions_(questions) {}
+
+LevelIterator::LevelIterator(std::vector<std::shared_ptr<SstableFile>> files,
+                             const InternalKeyComparator& comparator,
+                             const SstableReadOptions& options, int level,
+                             RangeQuestions* questions)
+    : own_files_(std::move(files)),
+      files_(own_files_),
       comparator_(comparator),
       options_(options),
       index_(files_.size()),

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/internal_iterator.h"
 #include "engine/sstable/sstable_iterator.h"
@@ -26,6 +27,10 @@ class LevelIterator final : public InternalIterator {
   // may be null.
   LevelIterator(Files files, const InternalKeyComparator& comparator,
                 const SstableReadOptions& options, int level, RangeQuestions* questions);
+  // Likewise, for some files of a level, of which it keeps the array.
+  LevelIterator(std::vector<std::shared_ptr<SstableFile>> files,
+                const InternalKeyComparator& comparator, const SstableReadOptions& options,
+                int level, RangeQuestions* questions);
 
   bool Valid() const override { return table_ != nullptr && table_->Valid(); }
   void SeekToFirst() override;
@@ -46,6 +51,7 @@ class LevelIterator final : public InternalIterator {
   // Of a seek in table_, whose range filter let it through.
   void NoteOutcome();
 
+  const std::vector<std::shared_ptr<SstableFile>> own_files_;
   const Files files_;
   const InternalKeyComparator comparator_;
   const SstableReadOptions options_;

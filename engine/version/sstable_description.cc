@@ -43,6 +43,7 @@ absl::StatusOr<FileMetadata> DescribeSstable(const SstableReader& reader,
   file.num_deletions = properties.num_deletions;
   file.num_range_deletions = properties.num_range_deletions;
   file.write_times = properties.write_times;
+  file.key_times = properties.key_times;
   // One of the two is 0: a table that was ingested has the number 0 throughout.
   file.smallest_sequence = properties.smallest_sequence + global_sequence;
   file.largest_sequence = properties.largest_sequence + global_sequence;

@@ -6,6 +6,7 @@
 #include "engine/base/status.h"
 #include "engine/sstable/filter_file.h"
 #include "engine/version/file_names.h"
+#include "engine/version/filter_counter_table.h"
 #include "filter/base/out_of_memory.h"
 #include "filter/base/slab_pool.h"
 
@@ -100,6 +101,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   file->filter_kind_index_ = file->reader_->has_policy_filter()
                                  ? kPolicyFilterKindIndex
                                  : static_cast<size_t>(file->reader_->filter_kind());
+  file->lookup_slot_ =
+      FilterSlot(file->filter_kind_index_, file->reader_->filter_key().lookup_part().category());
   return file;
 }
 
@@ -145,6 +148,7 @@ void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
   // What has been learnt about the table is as true of it with another filter.
   successor->quarantined = quarantined;
   successor->deletions_stay = deletions_stay;
+  successor->expired_keys_stay = expired_keys_stay;
   successor->NoteRefutable(refutable_lookups());
   successor->NoteUnaskedHits(unasked_hits());
   if (garbage_met()) successor->NoteGarbage();

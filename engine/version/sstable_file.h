@@ -95,6 +95,8 @@ class SstableFile {
   uint64_t largest_prefix() const { return largest_prefix_; }
   const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }
   size_t filter_kind_index() const { return filter_kind_index_; }
+  // FilterSlot of look-ups of single keys.
+  size_t lookup_slot() const { return lookup_slot_; }
 
   // Of the reader, with its filters and index, and of what is known of the file.
   size_t memory_bytes() const {
@@ -146,6 +148,8 @@ class SstableFile {
   bool quarantined ABSL_GUARDED_BY(database_mutex) = false;
   // A compaction that was to leave out its deletions has written them again.
   bool deletions_stay ABSL_GUARDED_BY(database_mutex) = false;
+  // A compaction was made for keys that have expired, and some of them are still here.
+  bool expired_keys_stay ABSL_GUARDED_BY(database_mutex) = false;
 
  private:
   // The file behind the reader, places in versions and among the open files, and what the allocator
@@ -171,6 +175,7 @@ class SstableFile {
   const uint64_t largest_prefix_;
   FilterKeyIdentity filter_key_identity_;
   size_t filter_kind_index_ = 0;
+  size_t lookup_slot_ = 0;
   std::atomic<bool> obsolete_{false};
   std::atomic<bool> garbage_met_{false};
   mutable std::atomic<uint64_t> refutable_lookups_{0};

@@ -164,9 +164,11 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     add();
     return;
   }
-  FilterCounters* counters = context.filter_counters == nullptr
-                                 ? nullptr
-                                 : context.filter_counters->At(level, file->filter_kind_index());
+  FilterCounters* counters =
+      context.filter_counters == nullptr
+          ? nullptr
+          : context.filter_counters->At(
+                level, FilterSlot(file->filter_kind_index(), question->part.category()));
   // Where a policy made the filter, filter keys are whole keys.
   const FilterAnswer answer =
       reader.AskFilter(context.read_options, question->hash, question->filter_key);
@@ -207,6 +209,27 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
   iterators->push_back(std::move(iterator));
 }
 
+bool Version::IsPassed(const SstableFile& file, const IteratorRange& range,
+                       const LookupContext& context) {
+  const std::optional<KeyTimes>& times = file.metadata().key_times;
+  if (!range.times.has_value() || !times.has_value() || !range.times->Exclude(*times)) return false;
+  if (context.files_passed_by_time != nullptr) context.files_passed_by_time->Increment();
+  return true;
+}
+
+// Of one file that is left no copy is made either: iterators over it refer to the level's array.
+void Version::KeepWanted(const IteratorRange& range, const LookupContext& context,
+                         LevelIterator::Files* files, Files* copy) {
+  size_t last = 0;
+  for (size_t i = 0; i < files->size(); i++) {
+    if (IsPassed(*(*files)[i], range, context)) continue;
+    last = i;
+    copy->push_back((*files)[i]);
+  }
+  if (copy->size() <= 1) *files = files->subspan(last, copy->size());
+  if (copy->size() <= 1 || copy->size() == files->size()) copy->clear();
+}
+
 void Version::AddIterators(const IteratorRange& range, const LookupContext& context,
                            IteratorTombstones* tombstones,
                            std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
@@ -223,13 +246,14 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
   };
   for (const auto& file : files(0)) {
     if (!overlaps(*file)) continue;
+    const bool is_passed = IsPassed(*file, range, context);
     const size_t num_before = iterators->size();
     if (tombstones != nullptr) {
       // Newest source first, as files(0) is: all that was added before is newer than this file.
       tombstones->BeginSource();
       if (file->range_tombstones() != nullptr) tombstones->AddRun({file->range_tombstones()});
     }
-    AddFileIterator(file, 0, range, context, iterators);
+    if (!is_passed) AddFileIterator(file, 0, range, context, iterators);
     hide(num_before);
   }
   for (const auto& [level, index, level_tombstones] : sorted_levels_) {
@@ -237,8 +261,11 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     const size_t begin = low == nullptr ? 0 : index.LowerBound(*low);
     const size_t end = high == nullptr ? num_files(level) : index.NumBefore(*high);
     if (begin >= end) continue;
-    const LevelIterator::Files overlapping =
+    LevelIterator::Files overlapping =
         LevelIterator::Files(files(level)).subspan(begin, end - begin);
+    Files wanted;  // a copy, only where several are left and some are not
+    if (range.times.has_value()) [[unlikely]]
+      KeepWanted(range, context, &overlapping, &wanted);
     // A level with one overlapping file is treated like a file of level 0, for the sake of its
     // filter. With several, the largest key of all but the last lies in the range: there is
     // something to find, and no filter could leave the level out.
@@ -247,9 +274,12 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
       tombstones->BeginSource();
       if (!level_tombstones.empty()) tombstones->AddRun(level_tombstones);
     }
-    if (overlapping.size() == 1) {
+    if (!wanted.empty()) {
+      iterators->push_back(std::make_unique<LevelIterator>(
+          std::move(wanted), comparator_, context.read_options, level, range.questions));
+    } else if (overlapping.size() == 1) {
       AddFileIterator(overlapping[0], level, range, context, iterators);
-    } else {
+    } else if (!overlapping.empty()) {
       iterators->push_back(std::make_unique<LevelIterator>(
           overlapping, comparator_, context.read_options, level, range.questions));
     }

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
+#include "engine/base/key_times.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/filter_counter_table.h"
 #include "engine/version/iterator_tombstones.h"
@@ -41,6 +42,7 @@ struct LookupContext {
   FilterCounterTable* filter_counters = nullptr;       // null: nothing is counted
   FalsePositiveCache* false_positive_cache = nullptr;  // null: false positives are not cached
   SingleWriterCounter* false_positive_cache_hits = nullptr;
+  SingleWriterCounter* files_passed_by_time = nullptr;
 };
 
 // One key of a batch; `result` and `status` are its answer.
@@ -110,6 +112,8 @@ class Version {
     std::optional<std::string_view> upper;
     // With these bounds; outlives the iterators. Null: range filters are not asked.
     RangeQuestions* questions = nullptr;
+    // Files whose times exclude what is wanted are left out as well.
+    std::optional<KeyTimeBounds> times = std::nullopt;
   };
   // `tombstones`, if not null, has those of what is newer, and gets those of the files: iterators
   // that are added then show nothing that either hides.
@@ -203,6 +207,11 @@ class Version {
   struct BatchSteps;
   static void MultiGetFrom(std::span<BatchRead> reads, const LookupContext& context,
                            BatchSteps* steps);
+  // Whether the times of its keys, if they are known, leave the file out; counted.
+  static bool IsPassed(const SstableFile& file, const IteratorRange& range,
+                       const LookupContext& context);
+  static void KeepWanted(const IteratorRange& range, const LookupContext& context,
+                         std::span<const std::shared_ptr<SstableFile>>* files, Files* copy);
   void AddFileIterator(const std::shared_ptr<SstableFile>& file, int level,
                        const IteratorRange& range, const LookupContext& context,
                        std::vector<std::unique_ptr<InternalIterator>>* iterators) const;

@@ -45,6 +45,8 @@ enum Tag : uint32_t {
   kFirstIgnorable = 1000,
   kDatabaseOption = 1000,
   kFamilyOption = 1001,
+  kKeyTimes = 1002,  // of the file that the last kAddedFile or kIngestedFile names
+  kLastIgnorableKnown = kKeyTimes,
 };
 
 // Every field is: varint tag, varint length, that many bytes.
@@ -144,6 +146,25 @@ bool GetWriteTimes(std::string_view bytes, FamilyEdit* family) {
   return GetVarint64(&bytes, &times.num_entries) && GetVarint64(&bytes, &times.oldest) &&
          GetVarint64(&bytes, &times.newest) && times.num_entries > 0 &&
          times.num_entries <= file.num_entries && times.oldest <= times.newest;
+}
+
+// May be ignored: a file of which no times are known is read where it need not be.
+void PutKeyTimes(std::string* out, const std::optional<KeyTimes>& times) {
+  if (!times.has_value()) return;
+  std::string bytes;
+  PutVarint64(&bytes, times->end);
+  PutVarint64(&bytes, times->marker_end);
+  PutVarint64(&bytes, times->far_marker_end);
+  if (times->end != 0) PutVarint64(&bytes, times->oldest);
+  PutField(out, kKeyTimes, bytes);
+}
+
+bool GetKeyTimes(std::string_view bytes, FamilyEdit* family) {
+  if (family->added.empty()) return false;
+  KeyTimes& times = family->added.back().file.key_times.emplace();
+  return GetVarint64(&bytes, &times.end) && GetVarint64(&bytes, &times.marker_end) &&
+         GetVarint64(&bytes, &times.far_marker_end) &&
+         (times.end == 0 || GetVarint64(&bytes, &times.oldest)) && times.IsPossible();
 }
 
 // Must be understood too: a reader that passed over it would take the file for an orphan.
@@ -269,6 +290,8 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       return true;
     case kFamilyOption:
       return GetOption(bytes, &family->options);
+    case kKeyTimes:
+      return GetKeyTimes(bytes, family);
     default: {  // kDeletedFile
       FamilyEdit::DeletedFile& file = family->deleted.emplace_back();
       return GetLevel(&bytes, &file.level) && GetFileNumber(&bytes, &file.number);
@@ -315,6 +338,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
       PutAddedFile(out, file);
       PutEpochNumber(out, file);
       PutWriteTimes(out, file.file.write_times);
+      PutKeyTimes(out, file.file.key_times);
       PutFilterFile(out, file.file.filter_file);
     }
   }
@@ -331,10 +355,10 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
     if (!GetVarint32(&bytes, &tag) || !GetLengthPrefixed(&bytes, &field)) {
       return absl::InvalidArgumentError("version edit ends in the middle of a field");
     }
-    // Options may be ignored by those who do not know them, and are read by those who do.
-    const bool is_option = tag == kDatabaseOption || tag == kFamilyOption;
-    if (tag >= kFirstIgnorable && !is_option) continue;
-    if (tag == 0 || (tag > kLastKnown && !is_option)) {
+    // May be ignored by those who do not know them, and are read by those who do.
+    const bool is_known_ignorable = tag >= kFirstIgnorable && tag <= kLastIgnorableKnown;
+    if (tag >= kFirstIgnorable && !is_known_ignorable) continue;
+    if (tag == 0 || (tag > kLastKnown && !is_known_ignorable)) {
       return absl::FailedPreconditionError(
           absl::StrCat("version edit has field ", tag, ", which a newer version of Winnow wrote"));
     }
@@ -371,6 +395,7 @@ std::string FileMetadata::DebugString() const {
       write_times.num_entries == 0 ? ""
                                    : absl::StrCat(" times=", write_times.num_entries, " ",
                                                   write_times.oldest, "..", write_times.newest),
+      key_times.has_value() ? absl::StrCat(" key_times: ", key_times->DebugString()) : "",
       filter_file.number == 0 ? ""
                               : absl::StrCat(" filter_file=", SixDigits(filter_file.number),
                                              " id=", AllHexDigits(filter_file.file_id),

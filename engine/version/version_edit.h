@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/key_times.h"
 #include "engine/base/write_time.h"
 
 namespace winnow {
@@ -54,6 +55,7 @@ struct FileMetadata {
   // one out.
   uint64_t epoch_number = 0;
   WriteTimes write_times;
+  std::optional<KeyTimes> key_times;  // as SstableProperties::key_times
   FilterFileMetadata filter_file;
 
   std::string DebugString() const;

@@ -104,7 +104,7 @@ bool Version::InRange(const SstableFile& file, std::string_view user_key, uint64
 inline FilterCounters* Version::CountersOf(const Candidate& candidate,
                                            const LookupContext& context) {
   if (context.filter_counters == nullptr) return nullptr;
-  return context.filter_counters->At(candidate.level, candidate.file->filter_kind_index());
+  return context.filter_counters->At(candidate.level, candidate.file->lookup_slot());
 }
 
 // Whether the event with this number is one of those that are counted for files. Each 64th would be

@@ -81,6 +81,7 @@ enum class Ticker : uint32_t {
   kRowCacheAbsentHits,      // [keys] of those, that were not there
   kRowCacheMisses,          // [keys] that tables were asked for though there is such a cache
   kRowCacheForgotten,       // [keys] whose answer flushes forgot, since they were written
+  kFilesPassedByTime,       // [files] that reads of tables passed over by the times of their cells
   kFalsePositiveCacheHits,  // [look-ups] of a file whose filter's false positive was remembered: no
                             // block
                             // was read
@@ -128,11 +129,15 @@ struct HistogramSummary {
 enum class FilterCall : uint32_t { kGet, kMultiGet, kSeek, kCount };
 std::string_view FilterCallName(FilterCall call);
 
-// One row for each column family, level, filter kind and kind of call that has been counted.
+// One row for each column family, level, filter kind, part of the key and kind of call that has
+// been counted.
 struct FilterStatistics {
   std::string column_family;
   int level = 0;
   std::string kind;
+  // What the filter was asked for (ColumnFamilyOptions::filter_key): "whole", "prefix",
+  // "delimiter", "component:1", "component:2", "component:3+"; of range filters empty.
+  std::string part;
   FilterCall call = FilterCall::kGet;
 
   // Look-ups of single files, each counted for each file that it comes to.

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -19,21 +20,37 @@ namespace {
 
 constexpr uint64_t kTtl = 100;
 
-ExpiryMoment At(uint64_t now) {
-  ExpiryMoment moment;
-  moment.now = now;
-  moment.ttl_micros = kTtl;
-  return moment;
+FileExpiry At(uint64_t now) {
+  FileExpiry expiry;
+  expiry.write_times.now = now;
+  expiry.write_times.ttl_micros = kTtl;
+  return expiry;
+}
+
+// By the times of keys.
+FileExpiry AliveFrom(uint64_t first_alive) {
+  FileExpiry expiry;
+  expiry.key_times = {.first_alive = first_alive, .lifetime = kTtl};
+  return expiry;
+}
+
+KeyTimes TimesOf(uint64_t oldest, uint64_t newest, uint64_t marker = 0) {
+  KeyTimes times;
+  times.Add({TimedKeyKind::kEntry, oldest});
+  times.Add({TimedKeyKind::kEntry, newest});
+  if (marker != 0) times.Add({TimedKeyKind::kFarMarker, marker});
+  return times;
 }
 
 struct FileSpec {
   int level;
   uint64_t first;
   uint64_t last;
-  uint64_t oldest;
-  uint64_t newest;
+  uint64_t oldest = 0;
+  uint64_t newest = 0;
   uint64_t timeless = 0;
   uint64_t deletions = 0;
+  std::optional<KeyTimes> key_times = std::nullopt;
 };
 
 class FilesTree {
@@ -48,6 +65,7 @@ class FilesTree {
       metadata.write_times.Add(spec.newest);
     }
     metadata.num_deletions = spec.deletions;
+    metadata.key_times = spec.key_times;
     metadata.num_entries = metadata.write_times.num_entries + spec.timeless + spec.deletions;
     const auto key = [](uint64_t i) { return absl::StrFormat("%04d", i); };
     metadata.smallest = MakeInternalKey(key(spec.first), 5, EntryType::kPutWithTime);
@@ -68,7 +86,23 @@ class FilesTree {
   std::set<uint64_t> Rewritten(uint64_t now) const {
     DatabaseMutex mutex;
     DatabaseLock lock(&mutex);
-    return Numbers(PickFileToRewrite(version(), At(now)), /*drops=*/false);
+    return Numbers(PickFileToRewrite(version(), {}, At(now)), /*drops=*/false);
+  }
+  std::set<uint64_t> DroppedByKeys(uint64_t first_alive) const {
+    DatabaseMutex mutex;
+    DatabaseLock lock(&mutex);
+    return Numbers(PickFilesToDrop(version(), {}, AliveFrom(first_alive)), /*drops=*/true);
+  }
+  std::set<uint64_t> RewrittenByKeys(uint64_t first_alive,
+                                     const ColumnFamilyOptions& options = {}) const {
+    DatabaseMutex mutex;
+    DatabaseLock lock(&mutex);
+    return Numbers(PickFileToRewrite(version(), options, AliveFrom(first_alive)), /*drops=*/false);
+  }
+  void MarkExpiredKeysStay(int level, size_t index) {
+    DatabaseMutex mutex;
+    DatabaseLock lock(&mutex);
+    levels_[static_cast<size_t>(level)][index]->expired_keys_stay = true;
   }
   void MarkBusy(int level, size_t index) {
     DatabaseMutex mutex;
@@ -168,6 +202,51 @@ TEST(ExpiredFiles, WhatCannotBeDroppedIsRewritten) {
   tree.Add({.level = 6, .first = 0, .last = 9, .oldest = 0, .newest = 0, .timeless = 5});
   EXPECT_EQ(tree.Dropped(102), Numbers());
   EXPECT_EQ(tree.Rewritten(102), Numbers{top});
+}
+
+TEST(ExpiredFiles, ByTheTimesOfKeysAFileGoesWithItsMarkers) {
+  FilesTree tree;
+  const auto add = [&](uint64_t first, std::optional<KeyTimes> times) {
+    return tree.Add(
+        {.level = 6, .first = first, .last = first + 5, .timeless = 2, .key_times = times});
+  };
+  const uint64_t old = add(0, TimesOf(10, 50));
+  const uint64_t marked = add(10, TimesOf(10, 20, 70));
+  add(20, std::nullopt);
+  add(30, KeyTimes());  // of none: range deletions alone
+  EXPECT_EQ(tree.DroppedByKeys(50), Numbers());
+  EXPECT_EQ(tree.DroppedByKeys(51), Numbers{old});
+  EXPECT_EQ(tree.DroppedByKeys(70), Numbers{old});
+  EXPECT_EQ(tree.DroppedByKeys(1000), (Numbers{old, marked}));
+  EXPECT_EQ(tree.DroppedByKeys(0), Numbers());
+  EXPECT_EQ(tree.Dropped(100'000), Numbers()) << "they are no write times";
+}
+
+TEST(ExpiredFiles, ByTheTimesOfKeysOnlyTheOldestDataIsRewritten) {
+  FilesTree tree;
+  const uint64_t file =
+      tree.Add({.level = 5, .first = 0, .last = 9, .timeless = 2, .key_times = TimesOf(10, 90)});
+  EXPECT_EQ(tree.RewrittenByKeys(50), Numbers());
+  EXPECT_EQ(tree.RewrittenByKeys(51), Numbers{file});
+  ColumnFamilyOptions behind;
+  behind.allow_ingest_behind = true;
+  EXPECT_EQ(tree.RewrittenByKeys(51, behind), Numbers());
+  tree.MarkExpiredKeysStay(5, 0);
+  EXPECT_EQ(tree.RewrittenByKeys(51), Numbers()) << "it was tried";
+
+  FilesTree deep;
+  deep.Add({.level = 0, .first = 20, .last = 29, .timeless = 2, .key_times = TimesOf(10, 90)});
+  deep.Add({.level = 5, .first = 0, .last = 9, .timeless = 2, .key_times = TimesOf(10, 90)});
+  deep.Add({.level = 6, .first = 9, .last = 12, .timeless = 2, .key_times = TimesOf(80, 90)});
+  EXPECT_EQ(deep.RewrittenByKeys(60), Numbers()) << "deletions would stay, and be due again";
+}
+
+TEST(ExpiredFiles, ByTheTimesOfKeysAShortSpanIsWaitedFor) {
+  FilesTree tree;
+  const uint64_t file =
+      tree.Add({.level = 6, .first = 0, .last = 9, .timeless = 2, .key_times = TimesOf(10, 35)});
+  EXPECT_EQ(tree.RewrittenByKeys(35), Numbers());
+  EXPECT_EQ(tree.DroppedByKeys(36), Numbers{file});
 }
 
 }  // namespace

@@ -69,22 +69,31 @@ TEST(Recorder, SumsMayBeReadWhileThreadsCount) {
   EXPECT_EQ(recorder.Sum().filters.size(), 100u);
 }
 
-TEST(Recorder, FilterCountsAreKeptByFamilyLevelKindAndCall) {
+TEST(Recorder, FilterCountsAreKeptByFamilyLevelKindPartAndCall) {
   Recorder recorder;
-  auto count = [&](uint32_t family, FilterCall call, int level, size_t kind) -> FilterCounters& {
-    return *recorder.Local().Filters(family, call).At(level, kind);
+  auto count = [&](uint32_t family, FilterCall call, int level, size_t kind,
+                   FilterPartCategory part = FilterPartCategory::kWholeKey) -> FilterCounters& {
+    return *recorder.Local().Filters(family, call).At(level, FilterSlot(kind, part));
   };
   count(0, FilterCall::kGet, 0, 2).rejected.Add(3);
   count(0, FilterCall::kSeek, 0, 2).true_positive.Add(4);
   count(7, FilterCall::kGet, 6, 3).false_positive.Add(5);
   count(7, FilterCall::kGet, 6, 0).not_asked.Add(6);
   count(7, FilterCall::kGet, 6, 3).false_positive.Add(1);
+  count(7, FilterCall::kGet, 6, 3, FilterPartCategory::kSecondComponent).rejected.Add(8);
+  count(7, FilterCall::kGet, 6, 7, FilterPartCategory::kLaterComponent).rejected.Add(9);
   const auto filters = recorder.Sum().filters;
-  ASSERT_EQ(filters.size(), 4u);
-  EXPECT_EQ(filters.at({0, 0, 2, FilterCall::kGet}).rejected, 3u);
-  EXPECT_EQ(filters.at({0, 0, 2, FilterCall::kSeek}).true_positive, 4u);
-  EXPECT_EQ(filters.at({7, 6, 3, FilterCall::kGet}).false_positive, 6u);
-  EXPECT_EQ(filters.at({7, 6, 0, FilterCall::kGet}).not_asked, 6u);
+  ASSERT_EQ(filters.size(), 6u);
+  constexpr auto kWhole = FilterPartCategory::kWholeKey;
+  EXPECT_EQ(filters.at({0, 0, 2, kWhole, FilterCall::kGet}).rejected, 3u);
+  EXPECT_EQ(filters.at({0, 0, 2, kWhole, FilterCall::kSeek}).true_positive, 4u);
+  EXPECT_EQ(filters.at({7, 6, 3, kWhole, FilterCall::kGet}).false_positive, 6u);
+  EXPECT_EQ(filters.at({7, 6, 3, kWhole, FilterCall::kGet}).rejected, 0u);
+  EXPECT_EQ(filters.at({7, 6, 0, kWhole, FilterCall::kGet}).not_asked, 6u);
+  EXPECT_EQ(filters.at({7, 6, 3, FilterPartCategory::kSecondComponent, FilterCall::kGet}).rejected,
+            8u);
+  EXPECT_EQ(filters.at({7, 6, 7, FilterPartCategory::kLaterComponent, FilterCall::kGet}).rejected,
+            9u);
 }
 
 TEST(Histogram, PercentilesAreWithinABucketOfTheTruth) {

@@ -84,7 +84,7 @@ TEST(SavedStatistics, ThoseOfAnotherFormatVersionAreRefused) {
   EncodeFixed64(bytes.data() + 12, Checksum(bytes.substr(20), static_cast<uint64_t>(bytes[8])));
   const absl::Status status = DecodeStatistics(bytes).status();
   EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_NE(status.message().find("format version 3, not 2"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find("format version 4, not 3"), absl::string_view::npos) << status;
 }
 
 TEST(SavedStatistics, SumsKeepRowsOfDifferentFamiliesApart) {

@@ -34,6 +34,13 @@ FileMetadata RandomFile(std::mt19937_64& random) {
   for (uint64_t times = std::min(random() % 5, file.num_entries); times > 0; times--) {
     file.write_times.Add(random() >> (random() % 64));
   }
+  if (random() % 3 == 0) {
+    file.key_times.emplace();
+    for (uint64_t keys = random() % 4; keys > 0; keys--) {
+      file.key_times->Add(
+          {static_cast<TimedKeyKind>(random() % 3), random() >> (1 + random() % 63)});
+    }
+  }
   if (random() % 3 == 0) file.global_sequence = 1 + (random() % kMaxSequenceNumber);
   return file;
 }
@@ -114,6 +121,32 @@ TEST(VersionEdit, FlippedBytesNeverCrashTheDecoder) {
 }
 
 // None, one that cannot be counted up, one of a deeper level, and one of no file.
+TEST(VersionEdit, ImpossibleKeyTimesAreRefused) {
+  const auto with_field = [](bool has_file, std::initializer_list<uint64_t> numbers) {
+    VersionEdit edit;
+    FamilyEdit& family = edit.families.emplace_back();
+    FileMetadata file;
+    file.smallest = file.largest = MakeInternalKey("k", 1, EntryType::kPut);
+    if (has_file) family.added.push_back({1, file});
+    std::string content;
+    for (const uint64_t number : numbers) PutVarint64(&content, number);
+    std::string bytes = Encoded(edit);
+    PutVarint32(&bytes, 1002);
+    PutLengthPrefixed(&bytes, content);
+    return VersionEdit::Decode(bytes);
+  };
+  const auto decoded = with_field(true, {9, 0, 5, 8});
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->families[0].added[0].file.key_times,
+            (KeyTimes{.oldest = 8, .end = 9, .marker_end = 0, .far_marker_end = 5}));
+  EXPECT_TRUE(with_field(true, {0, 3, 0}).ok());
+  EXPECT_TRUE(with_field(true, {9, 0, 5, 8, 77}).ok()) << "fields may grow";
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(true, {9, 0, 5, 9}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(true, {9, 0, 5}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(true, {9}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(with_field(false, {9, 0, 5, 8}).status()));
+}
+
 TEST(VersionEdit, ImpossibleEpochNumbersAreRefused) {
   const auto with_field = [](int level, uint64_t number) {
     VersionEdit edit;

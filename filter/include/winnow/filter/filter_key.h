@@ -48,10 +48,30 @@ class FilterKeyExtractor {
     std::optional<size_t> Length(std::string_view key) const;
     std::string ToString() const;
 
+    // What statistics sum parts up under.
+    enum class Category : uint8_t {
+      kWholeKey,
+      kPrefix,
+      kDelimiter,
+      kFirstComponent,
+      kSecondComponent,
+      kLaterComponent,
+      kCount
+    };
+    Category category() const {
+      if (kind_ != Kind::kComponent) return static_cast<Category>(kind_);
+      return count_ == 1   ? Category::kFirstComponent
+             : count_ == 2 ? Category::kSecondComponent
+                           : Category::kLaterComponent;
+    }
+    // "whole", "prefix", "delimiter", "component:1", "component:2", "component:3+".
+    static std::string_view CategoryName(Category category);
+
     friend auto operator<=>(const Part&, const Part&) = default;
 
    private:
     friend class FilterKeyExtractor;
+    // The first three are categories, too.
     enum class Kind : uint8_t { kWholeKey, kPrefix, kDelimiter, kComponent };
 
     Kind kind_ = Kind::kWholeKey;
