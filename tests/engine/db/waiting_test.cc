@@ -59,16 +59,17 @@ TEST(Waiting, WhatALookUpHeldGoesWithoutAFurtherJob) {
   const auto stopping = std::make_shared<Stopping>();
   Options options = MemoryDb::Quiet();
   options.merge_operator = stopping;
+  // They outlive the database, whose threads ask them to the end.
+  std::atomic<bool> is_inside{false};
+  std::atomic<bool> may_go{false};
+  const std::thread::id main_thread = std::this_thread::get_id();
+  std::atomic<std::thread::id> reader_id{main_thread};
   MemoryDb db(options);
   for (int i = 0; i < 3; i++) {
     ASSERT_TRUE(Merge(*db, "k").ok());
     db.Flush();
   }
   ASSERT_EQ(NumTables(db), 3u);
-  std::atomic<bool> is_inside{false};
-  std::atomic<bool> may_go{false};
-  const std::thread::id main_thread = std::this_thread::get_id();
-  std::atomic<std::thread::id> reader_id{main_thread};
   stopping->on_call = [&](std::string_view) {
     if (std::this_thread::get_id() != reader_id.load()) return;
     is_inside = true;
@@ -91,11 +92,11 @@ TEST(Waiting, FlushWaitsForNoMemtableThatCameAfterIt) {
   Options options = MemoryDb::Quiet();
   options.merge_operator = stopping;
   options.write_buffer_bytes = 64 << 10;
-  MemoryDb db(options);
   std::atomic<bool> first_is_flushed_by_now{false};
   std::atomic<bool> first_may_go{false};
   std::atomic<bool> second_has_begun{false};
   std::atomic<bool> second_may_go{false};
+  MemoryDb db(options);
   stopping->on_call = [&](std::string_view key) {
     std::atomic<bool>& begun = key == "first" ? first_is_flushed_by_now : second_has_begun;
     std::atomic<bool>& may_go = key == "first" ? first_may_go : second_may_go;
