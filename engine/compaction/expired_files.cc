@@ -100,7 +100,8 @@ std::unique_ptr<Compaction> PickFilesToDrop(const std::shared_ptr<const Version>
 std::unique_ptr<Compaction> PickFileToRewrite(const std::shared_ptr<const Version>& version,
                                               const ColumnFamilyOptions& options,
                                               const FileExpiry& expiry) {
-  const auto is_due_by_keys = [&](const SstableFile& file, int level) {
+  const auto is_due_by_keys = [&](const SstableFile& file,
+                                  int level) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     const std::optional<KeyTimes>& times = file.metadata().key_times;
     return level > 0 && times.has_value() && IsDueForExpiry(*times, expiry.key_times) &&
            !file.expired_keys_stay && !options.allow_ingest_behind &&

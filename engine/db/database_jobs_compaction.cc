@@ -120,9 +120,11 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCoveredInAny(ColumnFamilyState** f
 std::unique_ptr<Compaction> DatabaseJobs::PickExpired(ColumnFamilyState* family,
                                                       bool rewrite) const {
   FileExpiry expiry;
+  expiry.key_times = family->key_expiry();
   // A snapshot may show what has expired by the times of keys (Compact makes sure that there is
   // none until then).
-  if (parts_.snapshots->Sequences().empty()) expiry.key_times = family->key_expiry();
+  const bool has_expired_keys = expiry.key_times.first_alive != 0;
+  if (has_expired_keys && parts_.snapshots->Oldest() != kMaxSequenceNumber) expiry.key_times = {};
   if (!family->ttl().is_on() && expiry.key_times.first_alive == 0) return nullptr;
   if (IsLeftAlone(*family)) return nullptr;
   expiry.write_times = ExpiryMoment(family->ttl());

@@ -15,7 +15,8 @@ readonly build_packages=(
 # No compiler cache: precompiled headers, which it rules out, save more. Who has one, uses it.
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)
-# For the sanitizers, whose programs clang makes in half of the time that g++ takes, and for fuzzing.
+# For AddressSanitizer, whose programs clang makes in half of the time that g++ takes, and for
+# fuzzing. (clang's ThreadSanitizer would not let tests replace operator new.)
 readonly clang_packages=(clang libclang-rt-dev llvm)
 # callgrind, which counts the instructions of the engine's calls.
 readonly instruction_packages=(valgrind)

@@ -7,9 +7,9 @@ sanitize_usage() {
   cat <<'TEXT'
 tools/dev sanitize [asan|tsan|all] [--quick] [--filter=REGEX]
 
-Builds the asan (AddressSanitizer with leak detection, UndefinedBehaviorSanitizer) and tsan
-(ThreadSanitizer) presets, with clang, and runs the test suite in each; the first report fails the
-test. ThreadSanitizer leaves out the tests labelled "unthreaded": statistics over millions of keys.
+Builds the presets asan (AddressSanitizer with leak detection, UndefinedBehaviorSanitizer; with
+clang) and tsan (ThreadSanitizer) and runs the test suite in each; the first report fails the test.
+ThreadSanitizer leaves out the tests labelled "unthreaded": statistics over millions of keys.
 
   --quick          the short share that runs in continuous integration: asan without the command
                    line tools and the tests labelled "slow", tsan with those labelled "concurrent"
