@@ -45,7 +45,8 @@ endfunction()
 # [ALONE]): a ctest entry that runs the suites of NAME.cc, or of SOURCES, in the program of the last
 # winnow_tests. ALONE keeps its sources out of the units of eight. Label "concurrent" what
 # ThreadSanitizer should see in continuous integration, "slow" what quick runs leave out, and
-# "unthreaded" what asks millions of questions on one thread, where ThreadSanitizer can find nothing.
+# "unthreaded" what asks millions of questions on one thread, where ThreadSanitizer can find nothing
+# and AddressSanitizer little: its quick share leaves that out.
 function(winnow_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "ALONE" "TIMEOUT" "SOURCES;LABELS;ENVIRONMENT")
   if(WINNOW_TEST_LABEL AND NOT WINNOW_TEST_LABEL IN_LIST ARG_LABELS)

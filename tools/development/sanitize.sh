@@ -12,8 +12,8 @@ clang) and tsan (ThreadSanitizer) and runs the test suite in each; the first rep
 ThreadSanitizer leaves out the tests labelled "unthreaded": statistics over millions of keys.
 
   --quick          the short share that runs in continuous integration: asan without the command
-                   line tools and the tests labelled "slow", tsan with those labelled "concurrent"
-                   only
+                   line tools and the tests labelled "slow" or "unthreaded", tsan with those labelled
+                   "concurrent" only
   --filter=REGEX   only the ctest entries whose name matches
 TEXT
 }
@@ -38,7 +38,7 @@ sanitize_one() {
   shift 2
   local selection=("$@") targets=() tools=ON label=
   case "$preset-$quick" in
-    asan-yes) selection+=(-LE slow) tools=OFF ;;
+    asan-yes) selection+=(-LE 'slow|unthreaded') tools=OFF ;;
     tsan-yes) selection+=(-L concurrent -LE 'slow|unthreaded') label=concurrent ;;
     tsan-no) selection+=(-LE unthreaded) ;;
   esac
