@@ -40,10 +40,7 @@ bool IsMostlyGarbage(const Memtable& memtable, uint64_t passed, size_t write_buf
 }  // namespace
 
 std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
-  std::unique_ptr<Iterator> iterator;
-  const bool had_memory =
-      UnlessOutOfMemory([&] { iterator = MakeIterator(options, family, std::nullopt); });
-  return had_memory ? std::move(iterator) : NewOutOfMemoryIterator();
+  return NewIteratorWithin(options, family, std::nullopt);
 }
 
 std::unique_ptr<Iterator> DBImpl::NewIteratorWithin(const ReadOptions& options,

@@ -45,15 +45,16 @@ std::string DifferenceFromManifest(const SstableFile& file) {
     return absl::StrCat("holds ", num_entries, " entries, the manifest says ",
                         metadata.num_entries);
   }
-  // They are no entries, and counted apart.
-  const std::optional<KeyTimes>& times = metadata.key_times;
-  if (const auto properties = file.reader()->ReadProperties();
-      times.has_value() && properties.ok() && properties->key_times != times) {
-    return absl::StrCat(
-        "has the times of keys '",
-        properties->key_times.has_value() ? properties->key_times->DebugString() : "",
-        "', the manifest says '", times->DebugString(), "'");
+  if (const std::optional<KeyTimes>& times = metadata.key_times; times.has_value()) {
+    const auto properties = file.reader()->ReadProperties();
+    if (properties.ok() && properties->key_times != times) {
+      return absl::StrCat(
+          "has the times of keys '",
+          properties->key_times.has_value() ? properties->key_times->DebugString() : "",
+          "', the manifest says '", times->DebugString(), "'");
+    }
   }
+  // They are no entries, and counted apart.
   std::vector<RangeTombstone> tombstones;
   file.reader()->AppendRangeTombstones(&tombstones);
   if (tombstones.size() != metadata.num_range_deletions) {
