@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,8 @@ struct KeyTimes {
     *its_end = std::max(*its_end, key.time + 1);
     if (key.kind == TimedKeyKind::kEntry) oldest = std::min(oldest, key.time);
   }
+  // Of keys of all kinds.
+  uint64_t latest_end() const { return std::max({end, marker_end, far_marker_end}); }
   bool has_markers() const { return marker_end != 0 || far_marker_end != 0; }
   // What a reader may take from bytes: nothing else can have come from Add.
   bool IsPossible() const { return end == 0 ? oldest == UINT64_MAX : oldest < end; }
@@ -46,6 +49,19 @@ struct KeyTimes {
 
   friend bool operator==(const KeyTimes&, const KeyTimes&) = default;
 };
+
+// Counts one more key of a table: a key without a time, which may be of any, makes it one of which
+// nothing is known. Unset before: it stays so.
+inline void AddKeyTime(KeyTimeParser parser, std::string_view user_key,
+                       std::optional<KeyTimes>* times) {
+  if (!times->has_value()) return;
+  TimedKey parsed;
+  if (parser(user_key, &parsed)) {
+    (*times)->Add(parsed);
+  } else {
+    times->reset();
+  }
+}
 
 // What a reader wants: entries with times from `begin` to before `end`, and what hides them.
 struct KeyTimeBounds {
@@ -59,7 +75,7 @@ struct KeyTimeBounds {
   // That a table with these times has nothing of it. Markers reach back to 0.
   bool Exclude(const KeyTimes& times) const {
     if (is_of_far_markers) return times.far_marker_end <= begin;
-    if (std::max({times.end, times.marker_end, times.far_marker_end}) <= begin) return true;
+    if (times.latest_end() <= begin) return true;
     return ignores_later && !times.has_markers() && times.oldest >= end;
   }
 };
@@ -69,10 +85,9 @@ struct KeyExpiry {
   uint64_t first_alive = 0;  // all of earlier times are dead; 0: none is
   uint64_t lifetime = 0;
 
-  // Keys of all kinds: what a marker hides is no later than itself.
+  // Markers too: what one hides is no later than itself.
   bool HasAllExpired(const KeyTimes& times) const {
-    const uint64_t end = std::max({times.end, times.marker_end, times.far_marker_end});
-    return end != 0 && end <= first_alive;
+    return times.latest_end() != 0 && times.latest_end() <= first_alive;
   }
 };
 

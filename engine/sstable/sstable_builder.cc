@@ -61,7 +61,6 @@ struct SstableBuilder::State {
   bool IsAscending(std::string_view internal_key);
   void AddToFilter(std::string_view user_key, bool same_user_key);
   void Count(std::string_view internal_key, std::string_view value);
-  void CountTime(std::string_view user_key);
   // The separator of the block that ends with last_key, before `next` (null: nothing follows).
   void AddSeparator(const std::string_view* next);
   absl::Status CutDataBlock();
@@ -218,20 +217,9 @@ void SstableBuilder::State::Count(std::string_view internal_key, std::string_vie
   properties.num_merges += Type(internal_key) == EntryType::kMerge ? 1 : 0;
   properties.num_deletions += Type(internal_key) == EntryType::kDelete ? 1 : 0;
   if (Type(internal_key) == EntryType::kPutWithTime) properties.write_times.Add(WriteTime(value));
-  CountTime(UserKey(internal_key));
+  AddKeyTime(options.key_time_parser, UserKey(internal_key), &properties.key_times);
   properties.raw_key_bytes += internal_key.size();
   properties.raw_value_bytes += value.size();
-}
-
-// One key without a time, which may be of any, makes the table one of which nothing is known.
-void SstableBuilder::State::CountTime(std::string_view user_key) {
-  if (!properties.key_times.has_value()) return;
-  TimedKey parsed;
-  if (options.key_time_parser(user_key, &parsed)) {
-    properties.key_times->Add(parsed);
-  } else {
-    properties.key_times.reset();
-  }
 }
 
 // A separator s of two neighbouring blocks has: last key of the first <= s < first key of the

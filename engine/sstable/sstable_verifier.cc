@@ -320,13 +320,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   if (Type(key) == EntryType::kPutWithTime && HasWriteTime(value)) {
     seen_.write_times.Add(WriteTime(value));
   }
-  if (TimedKey parsed; seen_.key_times.has_value()) {
-    if (key_time_parser_(UserKey(key), &parsed)) {
-      seen_.key_times->Add(parsed);
-    } else {
-      seen_.key_times.reset();
-    }
-  }
+  AddKeyTime(key_time_parser_, UserKey(key), &seen_.key_times);
   seen_.raw_key_bytes += key.size();
   seen_.raw_value_bytes += value.size();
   seen_.smallest_sequence = std::min(seen_.smallest_sequence, Sequence(key));
