@@ -74,15 +74,17 @@ bool IsOfFamily(std::string_view option) {
   });
 }
 
-// Into the fields of the family, where the options name it.
+// Into the fields of that family and no other, also where the options do not name it yet.
 absl::Status SetOptionOfFamily(const std::string& family, std::string_view name,
                                std::string_view value, Options* options) {
+  if (family == "default") return SetOption(options, name, value);
   const auto named = options->column_families.find(family);
-  if (named == options->column_families.end()) return SetOption(options, name, value);
   Options own;
-  static_cast<ColumnFamilyOptions&>(own) = named->second;
+  if (named != options->column_families.end()) {
+    static_cast<ColumnFamilyOptions&>(own) = named->second;
+  }
   WINNOW_RETURN_IF_ERROR(SetOption(&own, name, value));
-  named->second = own;
+  options->column_families.insert_or_assign(family, own);
   return absl::OkStatus();
 }
 
@@ -143,14 +145,6 @@ Options OptionsLastUsed(const Arguments& arguments, Access access) {
 absl::Status Complete(const Arguments& arguments, Access access, Settings which, Options* options) {
   WINNOW_RETURN_IF_ERROR(ApplySettings(arguments, which, options));
   const std::string family = arguments.Text("family").value_or("default");
-  // A time to live is the family's that the command is about, also where the options do not name
-  // it.
-  if (family != "default" && !options->column_families.contains(family) &&
-      IsSet(arguments, "ttl_seconds")) {
-    ColumnFamilyOptions own = *options;
-    options->ttl_seconds.reset();
-    options->column_families.emplace(family, std::move(own));
-  }
   WINNOW_RETURN_IF_ERROR(ApplyAccess(arguments, access, options));
   WINNOW_RETURN_IF_ERROR(CheckFilterFlags(arguments));
   if (family == "default" && which != Settings::kOfDatabase) {
@@ -181,6 +175,22 @@ absl::Status CheckSettingsOfTable(const Arguments& arguments, const std::string&
         "' belongs to a table, whose schema says how it is kept: `winnow table alter`"));
   }
   return absl::OkStatus();
+}
+
+// Before the database is opened, which takes settings and may make it: a name that is mistyped
+// changes nothing. What cannot be read is left to the opening, which says why.
+absl::Status CheckFamilyOfFlag(const Arguments& arguments, const std::string& path) {
+  const std::string family = arguments.Text("family").value_or("default");
+  if (family == "default") return absl::OkStatus();
+  Options options;
+  options.file_system = FileSystemAsTyped();
+  const absl::StatusOr<std::vector<std::string>> families = DB::ListColumnFamilies(options, path);
+  const bool is_missing =
+      families.ok() ? std::find(families->begin(), families->end(), family) == families->end()
+                    : absl::IsNotFound(families.status());
+  if (!is_missing) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
+  return exists ? NoFamily(family, path) : NoDatabase(path);
 }
 
 // The family of --family. If the command writes, it gets the filter asked for; the default family
@@ -258,6 +268,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const 
 
 absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access access) {
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  WINNOW_RETURN_IF_ERROR(CheckFamilyOfFlag(arguments, path));
   if (access != Access::kRead) WINNOW_RETURN_IF_ERROR(CheckSettingsOfTable(arguments, path));
   WINNOW_ASSIGN_OR_RETURN(const Options options, OptionsToOpen(arguments, access));
 
