@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/base/internal_key.h"
 #include "filter/base/mutex.h"
@@ -24,8 +25,8 @@ struct OperandFold {
   std::string operand;
 };
 
-// One for each of some keys of a memtable. What is older than a visible sequence number changes no
-// more, so that a fold stays right; a longer one replaces it. Thread-safe.
+// Of some keys of a memtable; of each a few, for readers at different moments. What is older than a
+// visible sequence number changes no more, so that a fold stays right. Thread-safe.
 class OperandFolds {
  public:
   // Of a memtable that is full at `buffer_bytes`, which says how much the folds may take.
@@ -33,15 +34,19 @@ class OperandFolds {
       : max_bytes_(std::max(buffer_bytes / kShareOfBuffer, kLeastMaxBytes)) {}
 
   bool empty() const { return !has_any_.load(std::memory_order_relaxed); }
-  // The fold of the key, if a reader at `snapshot` sees all of it; else null.
+  // The longest fold of the key of which a reader at `snapshot` sees all; null: there is none.
   std::shared_ptr<const OperandFold> Find(std::string_view user_key, SequenceNumber snapshot) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Keeps it where there is room, or where those of much shorter chains, which then go, take it.
+  // Keeps it where there is room, or where those of much shorter chains, which then go, take it; at
+  // worst in the place of a shorter one of its key.
   void Keep(std::string_view user_key, OperandFold fold) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  using Folds = std::unordered_map<std::string, std::shared_ptr<const OperandFold>>;
+  // Of one key, by ascending `newest`; never empty.
+  using FoldsOfKey = std::vector<std::shared_ptr<const OperandFold>>;
+  using Folds = std::unordered_map<std::string, FoldsOfKey>;
 
+  static constexpr size_t kMaxFoldsOfKey = 16;
   static constexpr size_t kShareOfBuffer = 64;
   static constexpr size_t kBytesOfPlace = 160;  // of a fold besides key and operand
   // For 256 keys with 4 KiB each.
@@ -50,7 +55,10 @@ class OperandFolds {
   static size_t BytesOf(std::string_view user_key, const OperandFold& fold) {
     return user_key.size() + fold.operand.size() + kBytesOfPlace;
   }
-  // For `bytes` more, of a chain of so many operands, without giving up the one of `keep`. False,
+  static size_t BytesOf(const Folds::value_type& of_key);
+  // The one without which the next reader at its moment has the fewest operands to walk.
+  static size_t LeastMissed(const FoldsOfKey& folds);
+  // For `bytes` more, of a chain of so many operands, without giving up those of `keep`. False,
   // and nothing has gone: there cannot be.
   bool MakeRoom(size_t bytes, uint64_t num_operands, Folds::iterator keep)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -60,7 +68,7 @@ class OperandFolds {
   mutable Mutex mutex_;
   Folds folds_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // No chain is shorter.
+  // No key's longest chain is shorter.
   uint64_t least_operands_ ABSL_GUARDED_BY(mutex_) = UINT64_MAX;
 };
 
