@@ -159,7 +159,6 @@ absl::Status DBImpl::Drop(ColumnFamily* family, bool is_owner) {
     }
     ColumnFamilyState* own = Own(family);
     if (own->is_reserved() && !is_owner) return own->ReservedError();
-    WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
     {
       ExclusiveWrites writes(&write_queue_);
       DatabaseLock lock(&mutex_);

@@ -16,7 +16,7 @@ absl::Status DBImpl::CheckMayWaitForJobs() const {
   if (!OngoingCall::IsOf(&mutex_)) return absl::OkStatus();
   return CatchOutOfMemory([] {
     return absl::FailedPreconditionError(
-        "a compaction filter or merge operator asks for what waits for the flush or compaction "
+        "a compaction filter or merge operator asks for what may wait for the flush or compaction "
         "that has called it");
   });
 }

@@ -314,7 +314,6 @@ absl::StatusOr<IngestInfo> DBImpl::IngestInto(const std::vector<IngestFile>& fil
                                               const IngestOptions& options, bool is_of_owner) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<IngestInfo> {
     WINNOW_RETURN_IF_ERROR(CheckWritable());
-    WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
     const SteadyTime begin = SteadyNow();
     IngestJob job;
     WINNOW_RETURN_IF_ERROR(OpenIngested(files, options, &job));

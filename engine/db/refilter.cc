@@ -76,7 +76,6 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
   return CatchOutOfMemory([&]() -> absl::StatusOr<RefilterInfo> {
     WINNOW_RETURN_IF_ERROR(CheckWritable());
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
-    WINNOW_RETURN_IF_ERROR(CheckMayWaitForJobs());
     ColumnFamilyState* const own = Own(family);
     // Calls for one family have their turns: this one's would never come.
     if (OngoingCall::IsOf(own)) {

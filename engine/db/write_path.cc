@@ -143,7 +143,9 @@ absl::Status DBImpl::CheckWritable() const {
   if (!IsUsable()) [[unlikely]]
     return Unusable();
   if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
-  return absl::OkStatus();
+  // Writes may have to wait until a flush or a compaction has made room, or for a call that waits
+  // for one with the queue of writers stopped.
+  return CheckMayWaitForJobs();
 }
 
 absl::Status DBImpl::CheckWrite(const WriteOptions& options, const WriteBatch& batch) const {

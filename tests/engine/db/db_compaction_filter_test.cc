@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -169,6 +170,10 @@ TEST_F(DbCompactionFilterTest, ItsCallsThatWouldWaitForItAreRefused) {
     is_refused(db_->Refilter(family, {}).status());
     is_refused(db_->Ingest({}, {}).status());
     is_refused(db_->Close());
+    is_refused(db_->Put({}, family, "new", "v"));
+    is_refused(db_->DeleteRange({}, family, "a", "b"));
+    is_refused(db_->CreateColumnFamily({}, "new").status());
+    is_refused(db_->SetOption(family, "write_buffer_bytes", "1M"));
     std::string value;
     EXPECT_TRUE(db_->Get({}, family, "k100", &value).ok());
   };
@@ -181,6 +186,33 @@ TEST_F(DbCompactionFilterTest, ItsCallsThatWouldWaitForItAreRefused) {
   filter_.on_call = nullptr;
   db_.CompactAll();
   EXPECT_TRUE(db_->DropColumnFamily(*db_->FindColumnFamily("other")).ok());
+}
+
+// A drop waits for the compactions of its family with the queue of writers stopped.
+TEST_F(DbCompactionFilterTest, ADropDoesNotWaitForAFilterThatWrites) {
+  db_.options().disable_auto_compactions = true;
+  db_.Reopen();
+  const auto other = db_->CreateColumnFamily(db_.options(), "other");
+  ASSERT_TRUE(other.ok());
+  for (int i = 0; i < 100; i++) {
+    ASSERT_TRUE(db_->Put({}, *other, absl::StrCat("k", i), "keep").ok());
+  }
+  std::atomic<bool> is_called{false};
+  std::atomic<bool> has_time{false};
+  filter_.on_call = [&](const CompactionFilter::Entry&) {
+    is_called = true;
+    while (!has_time) std::this_thread::yield();
+    EXPECT_TRUE(absl::IsFailedPrecondition(db_->Put({}, "callback", "v")));
+  };
+  std::thread compacting([&] { db_->CompactRange(*other, {}, {}).IgnoreError(); });
+  while (!is_called) std::this_thread::yield();
+  std::thread dropping([&] { EXPECT_TRUE(db_->DropColumnFamily(*other).ok()); });
+  // Most probably the drop waits by now.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  has_time = true;
+  dropping.join();
+  compacting.join();
+  filter_.on_call = nullptr;
 }
 
 TEST_F(DbCompactionFilterTest, NeverSeesWhatASnapshotNeeds) {
