@@ -1,4 +1,5 @@
-// Comparators, filter policies, compaction filters and clocks whose work C functions do.
+// Comparators, filter policies, compaction filters, clocks and event listeners whose work C
+// functions do.
 #ifndef WINNOW_ENGINE_COMPAT_C_CALLBACKS_H_
 #define WINNOW_ENGINE_COMPAT_C_CALLBACKS_H_
 
@@ -10,6 +11,7 @@
 #include "winnow/clock.h"
 #include "winnow/compaction_filter.h"
 #include "winnow/comparator.h"
+#include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"
 
 namespace winnow {
@@ -101,6 +103,20 @@ class CallbackClock final : public Clock {
  private:
   const CallbackState state_;
   const NowFunction now_micros_;
+};
+
+class CallbackEventListener final : public EventListener {
+ public:
+  using EventFunction = void (*)(void*, const char*, const char*, const char*);
+
+  CallbackEventListener(void* state, void (*destructor)(void*), EventFunction on_event)
+      : state_(state, destructor), on_event_(on_event) {}
+
+  void OnEvent(const Event& event) override;
+
+ private:
+  const CallbackState state_;
+  const EventFunction on_event_;
 };
 
 }  // namespace winnow

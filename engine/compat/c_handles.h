@@ -50,6 +50,9 @@ struct winnow_comparator_t {
 struct winnow_env_t {
   std::shared_ptr<winnow::FileSystem> file_system;  // null: the operating system's
 };
+struct winnow_eventlistener_t {
+  std::shared_ptr<winnow::CallbackEventListener> listener;
+};
 struct winnow_filterpolicy_t {
   std::shared_ptr<const winnow::CallbackFilterPolicy> callbacks;  // null: `spec` says it
   std::string spec;

@@ -166,6 +166,7 @@ TransactionParts DBImpl::PartsForTransactions() {
   parts.db = this;
   parts.publishing = &write_queue_.publishing();
   parts.recorder = &recorder_;
+  parts.events = &events_;
   parts.write = [this](const WriteOptions& options, const WriteBatch& batch,
                        CommitValidator* validator) {
     return WriteIfValid(options, batch, validator);

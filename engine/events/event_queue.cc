@@ -27,8 +27,8 @@ constexpr std::chrono::minutes kSilence{1};
 // From so many on those whose silence is over are forgotten: names come and go with families.
 constexpr size_t kManyFamilies = 1000;
 
-template <typename Entry>
-void ForgetEnded(std::map<std::string, Entry>* by_family, SteadyTime now) {
+template <typename Key, typename Entry>
+void ForgetEnded(std::map<Key, Entry>* by_family, SteadyTime now) {
   if (by_family->size() < kManyFamilies) return;
   std::erase_if(*by_family, [&](const auto& entry) { return entry.second.silent_until <= now; });
 }
@@ -209,35 +209,35 @@ void EventQueue::AddGarbage(std::string_view family, uint64_t num_entries) {
   });
 }
 
-void EventQueue::AddMergeFailures(std::string_view family, std::string_view call,
-                                  const absl::Status& status, uint64_t count) {
+void EventQueue::AddCounted(Event::Kind kind, std::string_view family, std::string_view message,
+                            const absl::Status& status, uint64_t count) {
   if (status.ok() || count == 0) return;
   UnlessOutOfMemory([&] {
     Event event;
-    event.kind = Event::Kind::kMergeFailed;
+    event.kind = kind;
     event.column_family = std::string(family);
-    event.message = std::string(call);
+    event.message = std::string(message);
     event.status = status;
     {
       MutexLock lock(&mutex_);
       if (stopping_ || idle_) return;
       // By name, not by id: whoever reads the events knows families by name.
-      MergeFailures& failures = merge_failures_[event.column_family];
-      failures.count += count;
+      Counted& counted = counted_[{kind, event.column_family}];
+      counted.count += count;
       const SteadyTime now = SteadyNow();
-      if (now < failures.silent_until) return;
-      failures.silent_until = now + kSilence;
+      if (now < counted.silent_until) return;
+      counted.silent_until = now + kSilence;
       // Those that were only counted in the silent minute are told with the next event.
-      event.num_inputs = std::exchange(failures.count, 0);
-      ForgetEnded(&merge_failures_, now);
+      event.num_inputs = std::exchange(counted.count, 0);
+      ForgetEnded(&counted_, now);
     }
     const uint64_t told = event.num_inputs;
     if (Add(std::move(event))) return;
     // Those that an event should have told of are told with the next one, which may come at once.
     MutexLock lock(&mutex_);
-    MergeFailures& failures = merge_failures_[std::string(family)];
-    failures.count += told;
-    failures.silent_until = SteadyTime();
+    Counted& counted = counted_[{kind, std::string(family)}];
+    counted.count += told;
+    counted.silent_until = SteadyTime();
   });
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/base/steady_clock.h"
@@ -51,9 +52,18 @@ class EventQueue {
   // An operator made no value of `count` keys of the family, the first of them with this error.
   // Most are only counted: however many there are, an event comes once a minute.
   void AddMergeFailures(std::string_view family, std::string_view call, const absl::Status& status,
-                        uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
+                        uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_) {
+    AddCounted(Event::Kind::kMergeFailed, family, call, status, count);
+  }
+  // A transaction was refused a lock. Told as seldom.
+  void AddDeadlock(std::string_view family, const absl::Status& status)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    AddCounted(Event::Kind::kDeadlockFound, family, "", status, 1);
+  }
 
  private:
+  void AddCounted(Event::Kind kind, std::string_view family, std::string_view message,
+                  const absl::Status& status, uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status StartDelivery() ABSL_LOCKS_EXCLUDED(mutex_);
   void UseLog(const InfoLogLimits& limits);
   void NotifyAll() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -79,11 +89,12 @@ class EventQueue {
   std::vector<LogChange> log_changes_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<std::string> corruptions_reported_ ABSL_GUARDED_BY(mutex_);
-  struct MergeFailures {
+  struct Counted {
     uint64_t count = 0;  // that no event has told of
     SteadyTime silent_until;
   };
-  std::map<std::string, MergeFailures> merge_failures_ ABSL_GUARDED_BY(mutex_);  // by family
+  // By kind and family.
+  std::map<std::pair<Event::Kind, std::string>, Counted> counted_ ABSL_GUARDED_BY(mutex_);
   struct Garbage {
     uint64_t longest = 0;  // that no event has told of
     SteadyTime silent_until;

@@ -102,6 +102,8 @@ std::string_view EventKindName(Event::Kind kind) {
       return "filter-rate-off-promise";
     case Event::Kind::kMergeFailed:
       return "merge-failed";
+    case Event::Kind::kDeadlockFound:
+      return "deadlock-found";
     case Event::Kind::kFilterNotWritten:
       break;
   }
@@ -158,6 +160,10 @@ std::string Event::ToString() const {
       return absl::StrCat(message, " of ", column_family,
                           " meets operands without a value: ", status.message(),
                           num_inputs > 1 ? absl::StrCat(" (", num_inputs, " of them lately)") : "");
+    case Kind::kDeadlockFound:
+      return absl::StrCat(
+          status.message(),
+          num_inputs > 1 ? absl::StrCat(" (", num_inputs, " deadlocks lately)") : "");
     case Kind::kFilterNotWritten:
       break;
   }

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/base/owning_process.h"
+#include "engine/events/event_queue.h"
 #include "engine/statistics/recorder.h"
 #include "engine/transaction/point_locks.h"
 #include "engine/write/commit_validator.h"
@@ -24,6 +25,7 @@ struct TransactionParts {
   DB* db = nullptr;
   const PublishQueue* publishing = nullptr;
   Recorder* recorder = nullptr;
+  EventQueue* events = nullptr;
   // DB::Write of a batch that is validated.
   std::function<absl::Status(const WriteOptions&, const WriteBatch&, CommitValidator*)> write;
 };

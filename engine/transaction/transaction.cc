@@ -329,6 +329,7 @@ absl::Status TransactionImpl::Lock(const ColumnFamilyState& family, std::string_
     manager_->Count(Ticker::kTransactionLockTimeouts);
   } else if (result.outcome == LockOutcome::kDeadlock) {
     manager_->Count(Ticker::kTransactionDeadlocks);
+    manager_->parts().events->AddDeadlock(family.name(), result.status);
   }
   tracked->is_locked = result.outcome == LockOutcome::kGranted;
   return std::move(result.status);

@@ -56,6 +56,7 @@ typedef struct winnow_columnfamily_t winnow_columnfamily_t;
 typedef struct winnow_compactionfilter_t winnow_compactionfilter_t;
 typedef struct winnow_comparator_t winnow_comparator_t;
 typedef struct winnow_env_t winnow_env_t;
+typedef struct winnow_eventlistener_t winnow_eventlistener_t;
 typedef struct winnow_filterpolicy_t winnow_filterpolicy_t;
 typedef struct winnow_indexed_write_batch_t winnow_indexed_write_batch_t;
 typedef struct winnow_iterator_t winnow_iterator_t;
@@ -589,6 +590,21 @@ winnow_clock_t* winnow_clock_create(void* state, void (*destructor)(void* state)
 void winnow_clock_destroy(winnow_clock_t* clock);
 /* NULL: the operating system's. The clock may be given back while the database is open. */
 void winnow_options_set_clock(winnow_options_t* options, winnow_clock_t* clock);
+
+/* ---- Event listeners (beyond LevelDB) ---- */
+
+/* Told of flushes, compactions, stalls, errors, damage, deadlocks (winnow/event_listener.h has the
+   kinds and their names): `kind` as "flush-end"; `family` is the column family's name, or empty;
+   `text` one or several lines for people. The strings live until the call returns. Called by a
+   thread that each open database has for it, one event at a time, with no lock held: it may use the
+   database, and not close it. Destructor: as for comparators. */
+winnow_eventlistener_t* winnow_eventlistener_create(void* state, void (*destructor)(void* state),
+                                                    void (*on_event)(void* state, const char* kind,
+                                                                     const char* family,
+                                                                     const char* text));
+void winnow_eventlistener_destroy(winnow_eventlistener_t* listener);
+/* One more of those that are told. The listener may be given back while the database is open. */
+void winnow_options_add_event_listener(winnow_options_t* options, winnow_eventlistener_t* listener);
 
 /* ---- Read options ---- */
 

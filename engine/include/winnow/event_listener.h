@@ -56,6 +56,10 @@ struct Event {
     // status: key, operator and reason, as the call has it; num_inputs: failures of the family
     // since the last such event, which there is at most once a minute for each
     kMergeFailed,
+    // column_family of the key that was asked for; status: which transactions wait for which keys,
+    // as the call has it that was refused; num_inputs: deadlocks of the family since the last such
+    // event, which there is at most once a minute for each
+    kDeadlockFound,
     kFilterNotWritten,  // column_family: SSTables were written without the filter that the options
                         // specify
   };

@@ -22,6 +22,7 @@
 #include "tests/support/verify_messages.h"
 #include "winnow/ingest.h"
 #include "winnow/merge_operator.h"
+#include "winnow/transaction.h"
 
 namespace winnow {
 namespace {
@@ -416,6 +417,39 @@ TEST(MergeFailureEvents, AFloodOfThemIsOneOfEachFamilyAndAllAreCounted) {
   EXPECT_EQ(failures[1].message, "iterator");
   const std::string log = *ReadFile(db.file_system(), "/db/LOG", 1 << 20);
   EXPECT_THAT(log, HasSubstr(failures[0].ToString()));
+}
+
+TEST(DeadlockEvents, OneNamesTheCircleAndTheRestAreCounted) {
+  const auto collector = std::make_shared<Collector>();
+  Options options = MemoryDb::Quiet();
+  options.listeners = {collector};
+  MemoryDb db(options);
+  TransactionOptions pessimistic;
+  pessimistic.mode = TransactionOptions::Mode::kPessimistic;
+  for (int i = 0; i < 3; i++) {
+    const auto first = *db->BeginTransaction(pessimistic);
+    const auto second = *db->BeginTransaction(pessimistic);
+    ASSERT_TRUE(first->Put("a", "1").ok());
+    ASSERT_TRUE(second->Put("b", "2").ok());
+    const auto put = [](Transaction& transaction, const char* key) {
+      if (!transaction.Put(key, "3").ok()) {
+        EXPECT_TRUE(transaction.Rollback().ok());
+      }
+    };
+    std::thread waits([&] { put(*first, "b"); });
+    put(*second, "a");
+    waits.join();
+  }
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kTransactionDeadlocks), 3u);
+  ASSERT_TRUE(db->Close().ok());
+  const std::vector<Event> deadlocks = collector->OfKind(Kind::kDeadlockFound);
+  ASSERT_EQ(deadlocks.size(), 1u);
+  EXPECT_EQ(deadlocks[0].column_family, "default");
+  EXPECT_EQ(deadlocks[0].num_inputs, 1u);
+  EXPECT_TRUE(absl::IsAborted(deadlocks[0].status)) << deadlocks[0].status;
+  EXPECT_THAT(deadlocks[0].ToString(), HasSubstr("deadlock: transaction "));
+  EXPECT_THAT(deadlocks[0].ToString(), HasSubstr("waits for key \"a\""));
+  EXPECT_THAT(deadlocks[0].ToString(), HasSubstr("waits for key \"b\""));
 }
 
 TEST(MergeFailureEvents, EachCallThatMeetsOneIsNamed) {
