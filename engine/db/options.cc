@@ -143,8 +143,7 @@ void CheckDatabaseFields(const Options& options, Checker& check) {
     check.Range<uint64_t>("db_write_buffer_bytes", options.db_write_buffer_bytes, kMiB, 16 * kTiB);
   }
   if (options.filter_memory_budget != 0) {  // 0: none
-    check.Range<uint64_t>("filter_memory_budget", options.filter_memory_budget, 64 * kKiB,
-                          16 * kTiB);
+    check.Range<uint64_t>("filter_memory_budget", options.filter_memory_budget, kKiB, 16 * kTiB);
   }
   check.Range<uint64_t>("compaction_readahead_bytes", options.compaction_readahead_bytes, 64 * kKiB,
                         kGiB);

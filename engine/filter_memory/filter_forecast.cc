@@ -14,7 +14,7 @@ namespace winnow {
 namespace {
 
 // Options::filter_memory_budget takes none that is smaller.
-constexpr uint64_t kLeastFilterBudget = 64 << 10;
+constexpr uint64_t kLeastFilterBudget = 1 << 10;
 
 using LevelKey = std::pair<size_t, int>;  // family, level
 

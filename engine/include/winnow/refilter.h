@@ -36,7 +36,7 @@ struct RefilterOptions {
   // be made ready for a budget that is smaller than a unit of each of the filters it has, and is to
   // be set then: under the present one the database would make larger ones again by itself, where
   // look-ups repay it.
-  // FailedPrecondition: the database has no budget. InvalidArgument: less than 64 KiB, or than the
+  // FailedPrecondition: the database has no budget. InvalidArgument: less than 1 KiB, or than the
   // smallest filters of all tables take; the message names the smallest that works.
   uint64_t filter_memory_budget = 0;
   // Called on the thread of the call after each file, without a lock held. False ends the call with

@@ -179,8 +179,8 @@ TEST(RefilterBudget, LessThanAnyBudgetMayBeIsRefused) {
   FillNumbers(db, 1000);
   RefilterOptions options;
   options.filter_memory_budget = 1000;
-  EXPECT_EQ(LeastNamed(db->Refilter(options).status()), 64 * kKiB);
-  EXPECT_EQ(LeastNamed(db->PlanFilters(1000).status()), 64 * kKiB);
+  EXPECT_EQ(LeastNamed(db->Refilter(options).status()), kKiB);
+  EXPECT_EQ(LeastNamed(db->PlanFilters(1000).status()), kKiB);
 }
 
 TEST(RefilterBudget, ABudgetToSizeByNeedsABudgetToKeep) {
