@@ -292,4 +292,28 @@ std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfRange(
   return Question{parts_[asked], filter_key, HashOf(asked, filter_key, seed)};
 }
 
+// A part that ends within the prefix is one of every key that goes on from it.
+std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfPrefix(
+    std::string_view prefix, uint64_t seed) const {
+  std::optional<size_t> longest;
+  size_t asked = 0;
+  // From the last, which of several counts of components is the greatest.
+  for (size_t i = num_parts_; i-- > 0;) {
+    const Part& part = parts_[i];
+    if (part.is_whole_key()) continue;
+    // Fewer components are never longer, and need not be counted.
+    const bool is_within_asked = longest && part.kind_ == Part::Kind::kComponent &&
+                                 parts_[asked].kind_ == Part::Kind::kComponent &&
+                                 part.count_ < parts_[asked].count_;
+    if (is_within_asked) continue;
+    const std::optional<size_t> length = part.Length(prefix);
+    if (!length || (longest && *longest >= *length)) continue;
+    longest = length;
+    asked = i;
+  }
+  if (!longest) return std::nullopt;
+  const std::string_view filter_key = prefix.substr(0, *longest);
+  return Question{parts_[asked], filter_key, HashOf(asked, filter_key, seed)};
+}
+
 }  // namespace winnow::filter

@@ -72,7 +72,8 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
   sizes.filter_bytes = static_cast<size_t>(filter_bytes);
   // A busy family's memtable fills again: the filter of the next one is sized for as much.
   sizes.previous_bytes = active_ == nullptr ? 0 : active_->memory_bytes();
-  return std::make_shared<Memtable>(comparator_, sizes, budget_);
+  return std::make_shared<Memtable>(comparator_, sizes, budget_,
+                                    MemtableFilterKey{filter_key_, hash_seed_});
 }
 
 // Whatever takes memory comes first, up to the view. Readers that did not see the new memtable

@@ -124,17 +124,18 @@ class DBImpl final : public DB, private IteratorOwner {
   bool MayExistInRange(const ReadOptions& options, ColumnFamily* family, std::string_view lower,
                        std::string_view upper);
 
-  // The first entry of a range, by its bounds' one filter key, and without the cost of an iterator.
-  // kUnknown: an iterator has to be asked, since the entry is none that is simply a value, or might
-  // be hidden. Where the range's keys have far markers (engine/base/key_times.h) these are in a
-  // range of their own, which is looked at in the same view once there is something to hide.
+  // The first entry whose key begins with `prefix`, by the filter key that all such keys have, and
+  // without the cost of an iterator. kUnknown: an iterator has to be asked, since the entry is none
+  // that is simply a value, or might be hidden. Where the keys have far markers
+  // (engine/base/key_times.h) these begin with `far_markers`, which is not empty then: they are
+  // looked for in the same view once there is something to hide.
   enum class FirstAnswer : uint8_t { kAbsent, kFound, kUnknown };
   struct FirstBuffers {
     FirstInRange entry;  // the answer
     FirstInRange marker;
   };
   absl::StatusOr<FirstAnswer> FindFirst(const ReadOptions& options, ColumnFamily* family,
-                                        const KeyRange& range, const KeyRange* far_markers,
+                                        std::string_view prefix, std::string_view far_markers,
                                         FirstBuffers* buffers);
   // As NewIterator; files whose times exclude what is wanted are left out.
   std::unique_ptr<Iterator> NewIteratorWithin(const ReadOptions& options, ColumnFamily* family,

@@ -5,6 +5,7 @@
 #include "winnow/explain.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/number_text.h"
@@ -220,9 +221,16 @@ absl::StatusOr<RangeExplanation> DBImpl::ExplainRange(ColumnFamily* family, std:
     const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
       ExplainStep& step = explanation.steps.emplace_back();
       step.source = source;
-      step.filter = "none";
+      const std::optional<bool> may_contain = memtable.AskRange(lower, upper);
+      step.filter = may_contain.has_value() ? "memtable filter" : "none";
+      if (may_contain.has_value()) {
+        step.filter_answer =
+            *may_contain ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
+        if (!*may_contain) return;
+      }
       const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
       Version::ExplainSeek(begin, upper, view->comparator, iterator.get(), &step);
+      step.false_positive = may_contain.has_value() && step.answer == ExplainStep::Answer::kAbsent;
     };
     // All of them, since each can have entries in the range, and none ends the walk.
     explain(*view->active, ExplainStep::Source::kMemtable);

@@ -118,11 +118,13 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
                        input.steps_under_tombstones.get());
   }
   const auto add_memtable = [&](const Memtable& memtable) {
+    // The filter knows of entries alone: range deletions hide what is older all the same.
+    if (tombstones.has_value()) AddTombstonesOf(memtable, &*tombstones);
+    const bool may_have_keys = !range.lower.has_value() || !range.upper.has_value() ||
+                               memtable.MayContainRange(*range.lower, *range.upper);
+    if (!may_have_keys) return;
     std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
-    if (tombstones.has_value()) {
-      AddTombstonesOf(memtable, &*tombstones);
-      iterator = tombstones->Hide(std::move(iterator));
-    }
+    if (tombstones.has_value()) iterator = tombstones->Hide(std::move(iterator));
     children.push_back(std::move(iterator));
   };
   if (!view->active->empty()) add_memtable(*view->active);
@@ -153,34 +155,36 @@ absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInpu
   return absl::OkStatus();
 }
 
-// The first internal key of a range over memtables and files, as a merge would find it, but without
+// The first internal key of these over memtables and files, as a merge would find it, but without
 // one. It is the answer only if it is a plain value that the snapshot sees. A deletion, an operand,
 // or a version that is too new says that something else may be shown, and leaves that to an
 // iterator; and so does a far marker of its time or a later one.
 absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options,
-                                                      ColumnFamily* family, const KeyRange& range,
-                                                      const KeyRange* far_markers,
+                                                      ColumnFamily* family, std::string_view prefix,
+                                                      std::string_view far_markers,
                                                       FirstBuffers* buffers) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, range.begin));
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, prefix));
   ColumnFamilyState* const own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   const ViewGuard view(own->views);
-  if (view->has_range_deletions() || view->has_write_times()) [[unlikely]]
+  // Under another order keys with one beginning need not be neighbours.
+  if (view->has_range_deletions() || view->has_write_times() || !view->comparator.is_bytewise())
+      [[unlikely]] {
     return FirstAnswer::kUnknown;
+  }
   const SequenceNumber snapshot = SequenceFor(options);
   const LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
   const auto search = [&](const FirstQuestion& question, FirstInRange* first) {
     first->is_found = false;
+    const std::string_view wanted = question.prefix->prefix();
     const auto search_memtable = [&](const Memtable& memtable) {
-      if (memtable.empty()) return;
-      const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+      if (memtable.empty() || !memtable.MayContainPrefix(question.prefix)) return;
       // From the newest version on, as in files: one that is too new makes the answer kUnknown.
-      iterator->Seek(MakeInternalKey(question.lower, kMaxSequenceNumber, kEntryTypeForSeek));
+      const BTree::Entry* const entry = memtable.FirstFrom(wanted);
+      if (entry == nullptr || !UserKey(entry->internal_key()).starts_with(wanted)) return;
       const bool is_less =
-          iterator->Valid() &&
-          view->comparator.CompareUserKeys(UserKey(iterator->key()), question.upper) < 0 &&
-          (!first->is_found || view->comparator.Compare(iterator->key(), first->key) < 0);
-      if (is_less) first->Take(iterator->key(), iterator->value());
+          !first->is_found || view->comparator.Compare(entry->internal_key(), first->key) < 0;
+      if (is_less) first->Take(entry->internal_key(), entry->value());
     };
     search_memtable(*view->active);
     for (const auto& memtable : view->immutables) search_memtable(*memtable);
@@ -190,16 +194,18 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
   };
   const KeyTimeParser parse = own->key_time_parser();
   FirstInRange& entry = buffers->entry;
-  FirstQuestion question{range.begin, range.end, parse};
+  PrefixQuestion of_prefix(prefix);
+  FirstQuestion question{&of_prefix, parse};
   WINNOW_ASSIGN_OR_RETURN(const bool is_searched, search(question, &entry));
   if (!is_searched) return FirstAnswer::kUnknown;
   if (!entry.is_found) return FirstAnswer::kAbsent;
   TimedKey found;
   const bool is_plain = Type(entry.key) == EntryType::kPut && Sequence(entry.key) <= snapshot;
   if (!is_plain) return FirstAnswer::kUnknown;
-  if (far_markers == nullptr) return FirstAnswer::kFound;
+  if (far_markers.empty()) return FirstAnswer::kFound;
   if (parse == nullptr || !parse(UserKey(entry.key), &found)) return FirstAnswer::kUnknown;
-  question = {far_markers->begin, far_markers->end, parse, found.time};
+  PrefixQuestion of_markers(far_markers);
+  question = {&of_markers, parse, found.time};
   WINNOW_ASSIGN_OR_RETURN(const bool are_markers_searched, search(question, &buffers->marker));
   if (!are_markers_searched) return FirstAnswer::kUnknown;
   if (!buffers->marker.is_found) return FirstAnswer::kFound;
@@ -217,7 +223,7 @@ bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,
     const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
     const std::string first = MakeInternalKey(lower, SequenceFor(options), kEntryTypeForSeek);
     const auto has_keys = [&](const Memtable& memtable) {
-      if (memtable.empty()) return false;
+      if (memtable.empty() || !memtable.MayContainRange(lower, upper)) return false;
       const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
       iterator->Seek(first);
       return iterator->Valid() &&

@@ -55,9 +55,10 @@ class MemtableIterator final : public InternalIterator {
 
 // tree_ keeps a pointer to arena_, which is declared before it and so destroyed after it.
 Memtable::Memtable(const InternalKeyComparator& comparator, const MemtableSizes& sizes,
-                   std::shared_ptr<WriteBufferBudget> budget)
+                   std::shared_ptr<WriteBufferBudget> budget, const MemtableFilterKey& filter_key)
     : comparator_(comparator),
       sizes_(sizes),
+      filter_key_(filter_key),
       budget_(budget != nullptr ? std::move(budget) : std::make_shared<WriteBufferBudget>()),
       arena_(sizes.buffer_bytes, budget_.get()),
       tree_(comparator_, &arena_) {
@@ -104,6 +105,7 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
   if (filter::ConcurrentBlockedBloom* filter = FilterForAdd(); filter != nullptr) {
     filter->Prefetch(whole_key_hash);
     filter->Add(whole_key_hash);
+    if (!filter_key_.extractor.is_whole_key()) AddParts(user_key, whole_key_hash, filter);
   }
   tree_.Insert(user_key, PackTrailer(sequence, type), value);
   if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
@@ -111,6 +113,24 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
     has_write_times_.store(true, std::memory_order_relaxed);
   // Release: whoever sees the count non-zero may look.
   num_entries_.fetch_add(1, std::memory_order_release);
+}
+
+// Keys come in no order, so that parts which the key before had are hashed again.
+void Memtable::AddParts(std::string_view user_key, uint64_t whole_key_hash,
+                        filter::ConcurrentBlockedBloom* filter) const {
+  filter::FilterKeyExtractor::Hashes hashes;
+  const size_t count =
+      filter_key_.extractor.NewHashes(user_key, /*shared=*/0, filter_key_.hash_seed, &hashes);
+  for (size_t i = 0; i < count; i++) {
+    if (hashes[i] != whole_key_hash) filter->Add(hashes[i]);
+  }
+}
+
+std::optional<bool> Memtable::AskRange(std::string_view lower, std::string_view upper) const {
+  if (filter_key_.extractor.is_whole_key() || !has_filter()) return std::nullopt;
+  const auto question = filter_key_.extractor.QuestionOfRange(lower, upper, filter_key_.hash_seed);
+  if (!question.has_value()) return std::nullopt;
+  return MayContain(question->hash);
 }
 
 // In the arena as the entries are; the index over them counts in the budget by itself.

@@ -5,17 +5,20 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "engine/base/capabilities.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/prefix_question.h"
 #include "engine/memtable/arena.h"
 #include "engine/memtable/b_tree.h"
 #include "engine/memtable/memtable_tombstones.h"
 #include "engine/memtable/operand_folds.h"
 #include "engine/memtable/write_buffer_budget.h"
 #include "winnow/filter/concurrent_bloom.h"
+#include "winnow/filter/filter_key.h"
 
 namespace winnow {
 
@@ -27,9 +30,16 @@ struct MemtableSizes {
   size_t previous_bytes = 0;
 };
 
+// What its filter knows besides whole keys.
+struct MemtableFilterKey {
+  filter::FilterKeyExtractor extractor;  // of more than whole keys: under the bytewise order alone
+  uint64_t hash_seed = 0;
+};
+
 // Thread-safe: inserts and reads may run together. An entry is visible to a reader whose snapshot
-// includes its sequence number. The filter always hashes whole keys, whatever the SSTables' filters
-// hash, so that changing the filter key touches no memtable.
+// includes its sequence number. The filter hashes whole keys, whatever the SSTables' filters hash,
+// and besides the parts of keys that these would get now: a memtable keeps the filter key that it
+// was made with.
 class Memtable {
  public:
   // The log_number of a memtable that no log holds entries of.
@@ -38,7 +48,8 @@ class Memtable {
   // Without entries it takes next to no memory. It counts in the budget for as long as it lives;
   // null: in none.
   Memtable(const InternalKeyComparator& comparator, const MemtableSizes& sizes,
-           std::shared_ptr<WriteBufferBudget> budget = nullptr);
+           std::shared_ptr<WriteBufferBudget> budget = nullptr,
+           const MemtableFilterKey& filter_key = {});
   ~Memtable();
   Memtable(const Memtable&) = delete;
   Memtable& operator=(const Memtable&) = delete;
@@ -65,12 +76,28 @@ class Memtable {
     const auto* filter = filter_.load(std::memory_order_acquire);
     return filter == nullptr || filter->MayContain(whole_key_hash);
   }
+  // By the part that all keys that begin with the prefix have, if the filter knows one.
+  bool MayContainPrefix(PrefixQuestion* question) const {
+    if (filter_key_.extractor.is_whole_key()) return true;
+    const auto* asked = question->For(filter_key_.extractor, filter_key_.hash_seed);
+    return asked == nullptr || MayContain(asked->hash);
+  }
+  // The same of keys from `lower` to before `upper`. Unset: there is no such part, or no filter.
+  std::optional<bool> AskRange(std::string_view lower, std::string_view upper) const;
+  bool MayContainRange(std::string_view lower, std::string_view upper) const {
+    return AskRange(lower, upper).value_or(true);
+  }
   // False: there is none, or no entry yet.
   bool has_filter() const { return filter_.load(std::memory_order_acquire) != nullptr; }
 
   // The newest entry for the key with sequence <= snapshot; null if none. It lives as long
   // as the memtable.
   const BTree::Entry* Find(std::string_view user_key, SequenceNumber snapshot) const;
+
+  // The first entry of the key or of one behind it, whatever its number; null if none.
+  const BTree::Entry* FirstFrom(std::string_view user_key) const {
+    return tree_.FindGreaterOrEqual(user_key, PackTrailer(kMaxSequenceNumber, kEntryTypeForSeek));
+  }
 
   // Of chains of merge operands that readers have combined.
   OperandFolds& folds() const { return folds_; }
@@ -102,11 +129,15 @@ class Memtable {
   const InternalKeyComparator& comparator() const { return comparator_; }
 
  private:
+  // Has set the bits of the key's parts.
+  void AddParts(std::string_view user_key, uint64_t whole_key_hash,
+                filter::ConcurrentBlockedBloom* filter) const;
   // The filter, made by the first entry.
   filter::ConcurrentBlockedBloom* FilterForAdd();
 
   const InternalKeyComparator comparator_;
   const MemtableSizes sizes_;
+  const MemtableFilterKey filter_key_;
   const std::shared_ptr<WriteBufferBudget> budget_;  // never null
   WriteBufferBudget::Stage stage_ ABSL_GUARDED_BY(database_mutex) =
       WriteBufferBudget::Stage::kActive;

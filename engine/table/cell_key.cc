@@ -90,6 +90,24 @@ void AppendQualifier(std::string_view qualifier, std::string* out) {
   AppendEnd(kEndOfComponent, out);
 }
 
+// In one piece where nothing has to be escaped: every look-up of a column begins with it.
+void AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out) {
+  if (row.find(kZero) != std::string_view::npos || qualifier.find(kZero) != std::string_view::npos)
+      [[unlikely]] {
+    AppendCellPrefix(row, out);
+    AppendQualifier(qualifier, out);
+    return;
+  }
+  const size_t begin = out->size();
+  out->resize(begin + row.size() + qualifier.size() + 4);
+  char* at = std::copy(row.begin(), row.end(), out->data() + begin);
+  *at++ = kZero;
+  *at++ = kEndOfComponent;
+  at = std::copy(qualifier.begin(), qualifier.end(), at);
+  *at++ = kZero;
+  *at = kEndOfComponent;
+}
+
 // Keys with this prefix go on behind its 00 01; a row or qualifier that only begins with the same
 // text goes on with 00 FF or with a byte above 00. Between these lies 00 02. Given the prefix of a
 // row's markers, 00 00, it is the end of the whole row, markers and cells.

@@ -48,7 +48,7 @@ absl::StatusOr<RowMarkers> LoadRowMarkers(const CellMoment& moment, const Family
 }
 
 // The markers of the row are shown, and hide nothing.
-absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const CellMoment& moment,
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(CellMoment& moment,
                                                          const FamilyState& family,
                                                          std::string_view row, CellQuery query) {
   std::string lower;
@@ -56,7 +56,7 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const CellMoment& momen
   const FamilyRules& rules = family.rules->Load();
   auto cursor = std::make_unique<FamilyCursor>(
       moment.NewIterator(family, lower, EndOfPrefix(lower), TimesOf(query, rules)), rules,
-      moment.now_ms, std::move(query));
+      moment.Now(), std::move(query));
   cursor->Seek(lower);
   WINNOW_RETURN_IF_ERROR(cursor->status());
   return cursor;
@@ -148,37 +148,30 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
 
 // Markers of the row and the column are looked up in one view. Older versions do not matter: what
 // lets the newest go lets them go too.
-absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& moment,
+absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
                                            const FamilyState& family, std::string_view row,
                                            std::string_view qualifier, PointBuffers* buffers,
                                            uint64_t* timestamp, CellValue* cell) {
-  const auto end_of = [](std::string_view prefix, char last, std::string* end) {
-    end->assign(prefix);
-    end->back() = last;
-  };
-  buffers->prefix.clear();
-  AppendCellPrefix(row, &buffers->prefix);
-  const size_t row_bytes = buffers->prefix.size();
-  AppendQualifier(qualifier, &buffers->prefix);
-  end_of(buffers->prefix, '\2', &buffers->end);
-  // Markers of the column come before its versions and are met with them. Those of the row have a
-  // range of their own: if one reaches the cell, a cursor has to tell whether it hides it.
-  const KeyRange column{buffers->prefix, buffers->end};
-  KeyRange markers;
+  std::string& prefix = buffers->prefix;
+  prefix.clear();
+  AppendColumnPrefix(row, qualifier, &prefix);
+  // Markers of the column come before its versions and are met with them. Those of the row have
+  // keys of their own: if one reaches the cell, a cursor has to tell whether it hides it.
   const bool has_row_markers = family.rules->has_row_markers();
   if (has_row_markers) {
-    end_of(std::string_view(buffers->prefix).substr(0, row_bytes), '\0', &buffers->markers);
-    end_of(buffers->markers, '\1', &buffers->markers_end);
-    markers = {buffers->markers, buffers->markers_end};
+    buffers->markers.clear();
+    AppendRowMarkerPrefix(row, &buffers->markers);
   }
   ReadOptions read;
   read.snapshot = moment.snapshot;
   read.fill_cache = moment.fill_cache;
   read.verify_checksums = moment.verify_checksums;
   FirstInRange& first = buffers->first.entry;
-  WINNOW_ASSIGN_OR_RETURN(const DBImpl::FirstAnswer answer,
-                          store.FindFirst(read, family.column_family, column,
-                                          has_row_markers ? &markers : nullptr, &buffers->first));
+  WINNOW_ASSIGN_OR_RETURN(
+      const DBImpl::FirstAnswer answer,
+      store.FindFirst(read, family.column_family, prefix,
+                      has_row_markers ? std::string_view(buffers->markers) : std::string_view(),
+                      &buffers->first));
   if (answer == DBImpl::FirstAnswer::kAbsent) {
     // Whatever markers there are: they hide cells, and make none.
     return PointAnswer::kAbsent;
@@ -189,7 +182,7 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& mome
   // Anything but a plain version is for the cursor: markers, which hide by write numbers; a cell
   // with a time to live of its own, which may count after its end; and what is malformed, which it
   // reports.
-  if (!key.starts_with(buffers->prefix) || !ParseCellNumber(key, &kind, timestamp) ||
+  if (!key.starts_with(prefix) || !ParseCellNumber(key, &kind, timestamp) ||
       !ParseCellValue(first.value, cell) || kind != CellKind::kVersion || cell->ttl_ms != 0) {
     return PointAnswer::kUnknown;
   }
@@ -198,7 +191,7 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& mome
     return PointAnswer::kUnknown;
   // Rules that do not go by age alone keep the newest version of a column in any case.
   const uint64_t age_ms = family.rules->Load().certain_age_ms;
-  const bool is_gone = age_ms != 0 && moment.now_ms > LastMoment(*timestamp, age_ms);
+  const bool is_gone = age_ms != 0 && moment.Now() > LastMoment(*timestamp, age_ms);
   return is_gone ? PointAnswer::kAbsent : PointAnswer::kFound;
 }
 
@@ -229,7 +222,7 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
     WINNOW_RETURN_IF_ERROR(moment.Fix());
     iterator = moment.NewIterator(family, lower, upper, times);
   }
-  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.now_ms,
+  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.Now(),
                                                std::move(query), std::move(garbage));
   if (has_row_markers) {
     // Their keys lie below `lower`, where the cursor's iterator does not come.

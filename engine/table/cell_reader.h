@@ -10,6 +10,7 @@
 #include "engine/db/db_impl.h"
 #include "engine/table/family_cursor.h"
 #include "engine/table/table_state.h"
+#include "engine/table/write_clock.h"
 #include "winnow/db.h"
 #include "winnow/indexed_write_batch.h"
 
@@ -24,12 +25,20 @@ struct CellMoment {
   // True: what is read cannot change meanwhile (its row's latch is held), so that no snapshot is
   // needed where it is read in parts.
   bool is_latched = false;
-  uint64_t now_ms = 0;
+  // Where the time is not set it is read from the clock when it is first needed, which it seldom
+  // is: of one cell, only where it could expire.
+  WriteClock* clock = nullptr;
+  std::optional<uint64_t> time_ms;
   bool fill_cache = true;
   bool verify_checksums = true;
   // Taken where one is needed and none was given.
   std::optional<SnapshotGuard> own_snapshot;
 
+  // By which cells expire.
+  uint64_t Now() {
+    if (!time_ms.has_value()) time_ms = clock->Now();
+    return *time_ms;
+  }
   // From here on all reads are of one moment. ResourceExhausted: no memory.
   absl::Status Fix();
   // With `times`, entries that these exclude need not be among those that it shows.
@@ -52,16 +61,14 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
                                                   const TableReadOptions& options);
 
 // The newest cell of a column, for look-ups of that alone: its first entry decides, if nothing
-// hides it and it is no marker. kUnknown: a cursor has to tell. `prefix` is the column's.
+// hides it and it is no marker. kUnknown: a cursor has to tell.
 enum class PointAnswer : uint8_t { kAbsent, kFound, kUnknown };
 struct PointBuffers {
-  std::string prefix;
-  std::string end;
-  std::string markers;
-  std::string markers_end;
+  std::string prefix;   // of the column's keys
+  std::string markers;  // that of the row's markers
   DBImpl::FirstBuffers first;
 };
-absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& moment,
+absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
                                            const FamilyState& family, std::string_view row,
                                            std::string_view qualifier, PointBuffers* buffers,
                                            uint64_t* timestamp, CellValue* cell);

@@ -29,12 +29,12 @@ FamilyCursor::GarbageSink CollectInto(std::vector<std::string>* keys) {
 }  // namespace
 
 RowWriter::RowWriter(DB* db, const WriteClock::Stamp& stamp, bool reads_changes)
-    : next_write_number_(stamp.write_number) {
+    : now_ms_(stamp.now_ms), next_write_number_(stamp.write_number) {
   moment_.db = db;
   // Without a snapshot: the latches keep the rows as they are, and each read must see the batch so
   // far.
   moment_.is_latched = true;
-  moment_.now_ms = stamp.now_ms;
+  moment_.time_ms = now_ms_;
   if (!reads_changes) return;
   // moment_ points into it, so that a RowWriter must not be moved.
   indexed_.emplace(*db);
@@ -87,8 +87,7 @@ absl::Status RowWriter::Apply(const TableState& table, const TableChange& change
 
 void RowWriter::MakeCellKey(const TableChange& change, CellKind kind) {
   key_.clear();
-  AppendCellPrefix(change.row, &key_);
-  AppendQualifier(change.qualifier, &key_);
+  AppendColumnPrefix(change.row, change.qualifier, &key_);
   AppendCellNumber(TimestampOf(change), kind, &key_);
 }
 
@@ -125,7 +124,7 @@ absl::Status RowWriter::Put(const FamilyState& family, const TableChange& change
 absl::Status RowWriter::PutInCleanColumn(const FamilyState& family, const TableChange& change) {
   const FamilyRules& rules = family.rules->Load();
   const bool is_dead =
-      change.ttl_ms != 0 && moment_.now_ms > LastMoment(TimestampOf(change), change.ttl_ms);
+      change.ttl_ms != 0 && now_ms_ > LastMoment(TimestampOf(change), change.ttl_ms);
   if (is_dead || rules.keeps_some_aged || rules.tightened_ms != 0) {
     WINNOW_RETURN_IF_ERROR(CleanColumn(family, change.row, change.qualifier));
   }

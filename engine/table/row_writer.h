@@ -45,12 +45,13 @@ class RowWriter {
   absl::Status DeleteFamily(const FamilyState& family, const TableChange& change);
 
   uint64_t TimestampOf(const TableChange& change) const {
-    return change.timestamp.value_or(moment_.now_ms);
+    return change.timestamp.value_or(now_ms_);
   }
   void MakeCellKey(const TableChange& change, CellKind kind);  // key_
   absl::Status PutKey(const FamilyState& family, const CellValue& cell);
   absl::Status DeleteKeys(const FamilyState& family, const std::vector<std::string>& keys);
 
+  const uint64_t now_ms_;
   CellMoment moment_;
   uint64_t next_write_number_;
   WriteBatch plain_;

@@ -183,11 +183,10 @@ class TableDatabaseImpl final : public TableDatabase {
 
   // --- table_reads.cc ---
   absl::StatusOr<bool> ReadOneCell(const TableReadOptions& options, const TableState& table,
-                                   const CellMoment& moment, std::string_view row,
-                                   RowResult* result);
+                                   CellMoment& moment, std::string_view row, RowResult* result);
   absl::Status ReadRow(const TableReadOptions& options, const std::vector<FamilyQuery>& plan,
                        CellMoment& moment, std::string_view row, RowResult* result);
-  absl::StatusOr<CellMoment> MomentOf(const TableReadOptions& options);
+  CellMoment MomentOf(const TableReadOptions& options);
 
   // --- table_maintenance.cc ---
   absl::StatusOr<const TableState*> FindState(std::string_view name)

@@ -53,8 +53,7 @@ class TableLoader final : public TableWriter {
       WINNOW_RETURN_IF_ERROR(CheckTimestamp(timestamp));
       WINNOW_RETURN_IF_ERROR(CheckCellBytes(value));
       key_.clear();
-      AppendCellPrefix(row, &key_);
-      AppendQualifier(qualifier, &key_);
+      AppendColumnPrefix(row, qualifier, &key_);
       AppendCellNumber(timestamp, CellKind::kVersion, &key_);
       value_.clear();
       AppendCellValue({write_number_, 0, value}, &value_);

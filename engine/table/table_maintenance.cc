@@ -60,7 +60,7 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
                                             bool is_latched) {
   CellMoment moment;
   moment.db = db_.get();
-  moment.now_ms = clock_->Now();
+  moment.time_ms = clock_->Now();
   // The whole family is read once, which would drive what readers use out of the block cache.
   moment.fill_cache = false;
   // The garbage of a row is met in one piece, so that the row is cleaned when that of another is
@@ -81,7 +81,7 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
     clean();
     dirty_row.assign(parsed.row);
   };
-  FamilyCursor cursor(moment.NewIterator(family, {}, {}), family.rules->Load(), moment.now_ms,
+  FamilyCursor cursor(moment.NewIterator(family, {}, {}), family.rules->Load(), moment.Now(),
                       Everything(), note);
   for (cursor.Seek({}); cursor.Valid() && status.ok(); cursor.Next()) {
   }
@@ -103,7 +103,7 @@ absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::
   CellMoment moment;
   moment.db = db_.get();
   moment.is_latched = true;
-  moment.now_ms = clock_->Now();
+  moment.time_ms = clock_->Now();
   moment.fill_cache = false;
   std::string escaped;
   AppendEscaped(row, &escaped);
@@ -136,7 +136,7 @@ absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::
     (prefix == lower ? markers_of_row : hiding_in_column).emplace_back(key);
   };
   FamilyCursor cursor(moment.NewIterator(family, lower, EndOfPrefix(lower)), family.rules->Load(),
-                      moment.now_ms, Everything(), collect);
+                      moment.Now(), Everything(), collect);
   for (cursor.SeekRow(escaped); cursor.Valid() && status.ok(); cursor.Next()) {
   }
   WINNOW_RETURN_IF_ERROR(cursor.status());

@@ -52,18 +52,16 @@ std::unique_ptr<TableSnapshot> TableDatabaseImpl::GetSnapshot() {
   return snapshot;
 }
 
-absl::StatusOr<CellMoment> TableDatabaseImpl::MomentOf(const TableReadOptions& options) {
+CellMoment TableDatabaseImpl::MomentOf(const TableReadOptions& options) {
   CellMoment moment;
   moment.db = db_.get();
+  moment.clock = clock_.get();
   moment.fill_cache = options.fill_cache;
   moment.verify_checksums = options.verify_checksums;
-  if (options.snapshot == nullptr) {
-    moment.now_ms = clock_->Now();
-    return moment;
-  }
+  if (options.snapshot == nullptr) return moment;
   moment.snapshot = static_cast<const TableSnapshotImpl*>(options.snapshot)->snapshot();
   // Time stands still with it: what had not expired when it was taken does not expire for it.
-  moment.now_ms = options.snapshot->timestamp();
+  moment.time_ms = options.snapshot->timestamp();
   return moment;
 }
 
@@ -109,9 +107,8 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
 
 // False: it takes a cursor.
 absl::StatusOr<bool> TableDatabaseImpl::ReadOneCell(const TableReadOptions& options,
-                                                    const TableState& table,
-                                                    const CellMoment& moment, std::string_view row,
-                                                    RowResult* result) {
+                                                    const TableState& table, CellMoment& moment,
+                                                    std::string_view row, RowResult* result) {
   const ColumnSelection& column = options.columns.front();
   WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
   WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
@@ -137,7 +134,7 @@ absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* tabl
     result->Clear();
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
-    WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    CellMoment moment = MomentOf(options);
     // The commonest read takes no plan, no iterator and no snapshot.
     if (IsOfOneCell(options)) {
       WINNOW_ASSIGN_OR_RETURN(const bool is_known,
@@ -163,7 +160,7 @@ absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table*
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     for (const std::string_view row : rows) WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
-    WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    CellMoment moment = MomentOf(options);
     // Rows are read one after the other, and all as of one moment.
     WINNOW_RETURN_IF_ERROR(moment.Fix());
     for (size_t i = 0; i < rows.size(); i++) {
@@ -186,7 +183,7 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
     WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family_state, state->Find(family));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
-    WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    CellMoment moment = MomentOf(options);
     if (IsOfAllTimes(options)) [[likely]] {
       uint64_t timestamp = 0;
       CellValue cell;
@@ -225,7 +222,7 @@ absl::StatusOr<bool> TableDatabaseImpl::Exists(const TableReadOptions& options, 
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_ASSIGN_OR_RETURN(std::vector<FamilyQuery> plan, PlanRead(*state, options));
-    WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    CellMoment moment = MomentOf(options);
     if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
     // One visible cell answers the question.
     for (FamilyQuery& query : plan) {
@@ -268,7 +265,7 @@ absl::StatusOr<bool> TableDatabaseImpl::MayExist(const TableReadOptions& options
 std::unique_ptr<RowScanner> TableDatabaseImpl::Scan(const ScanOptions& options, Table* table) {
   auto scanner = CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<RowScanner>> {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
-    WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    CellMoment moment = MomentOf(options);
     return TableScanner::Open(std::move(moment), *state, options);
   });
   if (scanner.ok()) return *std::move(scanner);

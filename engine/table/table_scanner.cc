@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
     const FamilyRules& rules = query.family->rules->Load();
     std::unique_ptr<Iterator> iterator =
         moment.NewIterator(*query.family, bounds.lower, bounds.upper, TimesOf(query.cells, rules));
-    auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.now_ms,
+    auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.Now(),
                                                  std::move(query.cells));
     if (!options.reverse) cursor->Seek(bounds.lower);
     scanner->families_.push_back({query.family, std::move(cursor)});

@@ -179,8 +179,7 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
         WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
         PutBuffers& buffers = PerThread<PutBuffers>::Get();
         buffers.key.clear();
-        AppendCellPrefix(row, &buffers.key);
-        AppendQualifier(qualifier, &buffers.key);
+        AppendColumnPrefix(row, qualifier, &buffers.key);
         AppendCellNumber(stamp.now_ms, CellKind::kVersion, &buffers.key);
         buffers.value.clear();
         AppendCellValue({stamp.write_number, 0, value}, &buffers.value);
@@ -300,7 +299,7 @@ absl::StatusOr<bool> TableDatabaseImpl::WriteIf(const WriteOptions& options, Tab
     CellMoment moment;
     moment.db = db_.get();
     moment.is_latched = true;
-    moment.now_ms = clock_->Now();
+    moment.clock = clock_.get();
     WINNOW_ASSIGN_OR_RETURN(const bool holds, condition(*state, moment));
     if (!holds) return false;
     // With an empty batch the call only asks.

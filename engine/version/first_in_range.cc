@@ -15,21 +15,16 @@ namespace {
 // 0. Where there are more, the caller goes by an iterator.
 constexpr size_t kMaxCandidates = 16;
 
+// Trivial, so that an array of them costs nothing to make.
 struct Candidate {
-  const SstableFile* file = nullptr;
-  int level = 0;
-  bool has_question = false;
-  filter::FilterKeyExtractor::Question question;
+  const SstableFile* file;
+  int level;
+  bool has_question;
+  // Of the question, if there is one: the filter key is a beginning of the prefix.
+  filter::FilterKeyExtractor::Part::Category part;
+  size_t filter_key_bytes;
+  uint64_t hash;
 };
-
-// The files of a sorted level from the first that ends behind `lower` on.
-Version::Files::const_iterator FirstEndingBehind(const Version::Files& files,
-                                                 std::string_view lower,
-                                                 const InternalKeyComparator& comparator) {
-  return std::partition_point(files.begin(), files.end(), [&](const auto& file) {
-    return file->EndsBefore(lower, comparator);
-  });
-}
 
 // Two passes: the first finds the files and fetches the lines of their filters, the second asks and
 // reads. So the cache misses of all filters overlap, as in Version::Get.
@@ -40,8 +35,8 @@ class Search {
       : version_(version),
         key_time_parser_(question.key_time_parser),
         far_markers_from_(question.far_markers_from),
-        lower_(question.lower),
-        upper_(question.upper),
+        question_(*question.prefix),
+        prefix_(question.prefix->prefix()),
         context_(context),
         first_(*first) {
     if (first_.is_found) NoteTimeOfFirst();
@@ -49,20 +44,18 @@ class Search {
 
   // False: too many.
   bool FindCandidates() {
-    const InternalKeyComparator& comparator = version_.comparator();
-    for (int level = 0; level < kNumLevels; level++) {
+    // Level 0 is in no order of keys, and is looked through whole.
+    for (const auto& file : version_.files(0)) {
+      // All its keys are greater, or all are less.
+      const bool begins_behind = file->smallest_user_key().substr(0, prefix_.size()) > prefix_;
+      if (begins_behind || file->EndsBefore(prefix_, version_.comparator())) continue;
+      if (!Add(*file, 0)) return false;
+    }
+    for (const auto& [level, index, tombstones] : version_.sorted_levels()) {
       const Version::Files& files = version_.files(level);
-      // Level 0 is in no order of keys, and is looked through whole.
-      auto at = level == 0 ? files.begin() : FirstEndingBehind(files, lower_, comparator);
-      for (; at != files.end(); ++at) {
-        const SstableFile& file = **at;
-        const bool begins_behind =
-            comparator.CompareUserKeys(file.smallest_user_key(), upper_) >= 0;
-        if (begins_behind && level > 0) break;
-        if (begins_behind || (level == 0 && file.EndsBefore(lower_, comparator))) continue;
-        if (IsPassed(file)) continue;
-        if (num_candidates_ == kMaxCandidates) return false;
-        Prepare(file, level);
+      const LevelIndex::FileRange range = index.FilesWithPrefix(prefix_);
+      for (size_t i = range.begin; i < range.end; i++) {
+        if (!Add(*files[i], level)) return false;
       }
     }
     return true;
@@ -86,7 +79,7 @@ class Search {
   }
 
   // Whether the file's times say that it has nothing that counts, which need not be the least of
-  // its range: a key of the time of the one that was found may be that very key, in a newer
+  // these keys: a key of the time of the one that was found may be that very key, in a newer
   // version.
   bool IsPassed(const SstableFile& file) const {
     const std::optional<KeyTimes>& times = file.metadata().key_times;
@@ -101,26 +94,24 @@ class Search {
     return is_passed;
   }
 
-  // Files of one family mostly have the same kind of filter key, and the same seed.
-  void Prepare(const SstableFile& file, int level) {
+  bool Add(const SstableFile& file, int level) {
+    if (IsPassed(file)) return true;
+    if (num_candidates_ == kMaxCandidates) return false;
     Candidate& candidate = candidates_[num_candidates_++];
     candidate.file = &file;
     candidate.level = level;
+    candidate.has_question = false;
     const SstableReader* const reader = file.reader();
-    // Under another order the keys between two bounds need not have the part in common that the
-    // filter knows.
-    if (reader == nullptr || !reader->has_filter() || !version_.comparator().is_bytewise()) return;
-    const bool is_as_before = asked_ != nullptr && asked_->hash_seed() == reader->hash_seed() &&
-                              asked_->filter_key() == reader->filter_key();
-    if (!is_as_before) {
-      question_ = reader->filter_key().QuestionOfRange(lower_, upper_, reader->hash_seed());
-      asked_ = reader;
-    }
-    // The bounds may have no such part in common: then the file is read without a question.
-    candidate.has_question = question_.has_value();
-    if (!candidate.has_question) return;
-    candidate.question = *question_;
-    reader->filter().Prefetch(candidate.question.hash);
+    if (reader == nullptr || !reader->has_filter()) return true;
+    const auto* const asked = question_.For(reader->filter_key(), reader->hash_seed());
+    // Then the file is read without a question.
+    if (asked == nullptr) return true;
+    candidate.has_question = true;
+    candidate.part = asked->part.category();
+    candidate.filter_key_bytes = asked->filter_key.size();
+    candidate.hash = asked->hash;
+    reader->filter().Prefetch(candidate.hash);
+    return true;
   }
 
   absl::Status Ask(const Candidate& candidate) {
@@ -130,26 +121,24 @@ class Search {
     FilterCounters* const counters =
         context_.filter_counters == nullptr || !candidate.has_question
             ? nullptr
-            : context_.filter_counters->At(candidate.level,
-                                           FilterSlot(candidate.file->filter_kind_index(),
-                                                      candidate.question.part.category()));
+            : context_.filter_counters->At(
+                  candidate.level, FilterSlot(candidate.file->filter_kind_index(), candidate.part));
     FilterAnswer answer = FilterAnswer::kNotAsked;
     if (candidate.has_question) {
-      answer = reader->AskFilter(context_.read_options, candidate.question.hash,
-                                 candidate.question.filter_key);
+      answer = reader->AskFilter(context_.read_options, candidate.hash,
+                                 prefix_.substr(0, candidate.filter_key_bytes));
     }
     if (answer == FilterAnswer::kNo) {
       if (counters != nullptr) counters->rejected.Increment();
       return absl::OkStatus();
     }
     SstableIterator iterator(*reader, context_.read_options);
-    // In front of all versions of `lower`: what stands there is the file's least entry of the
-    // range, whatever its sequence number.
-    iterator.Seek(MakeInternalKey(lower_, kMaxSequenceNumber, kEntryTypeForSeek));
-    // Invalid with an OK status: the file ends before the range does.
+    // In front of all versions of the prefix as a key: what stands there is the file's least entry
+    // of these keys, whatever its sequence number.
+    iterator.Seek(MakeInternalKey(prefix_, kMaxSequenceNumber, kEntryTypeForSeek));
+    // Invalid with an OK status: the file ends before they would.
     if (!iterator.Valid()) WINNOW_RETURN_IF_ERROR(iterator.status());
-    const bool is_found = iterator.Valid() && version_.comparator().CompareUserKeys(
-                                                  UserKey(iterator.key()), upper_) < 0;
+    const bool is_found = iterator.Valid() && UserKey(iterator.key()).starts_with(prefix_);
     if (counters != nullptr) {
       (answer == FilterAnswer::kNotAsked ? counters->not_asked
        : is_found                        ? counters->true_positive
@@ -168,15 +157,13 @@ class Search {
   const Version& version_;
   const KeyTimeParser key_time_parser_;
   const std::optional<uint64_t> far_markers_from_;
-  const std::string_view lower_;
-  const std::string_view upper_;
+  PrefixQuestion& question_;
+  const std::string_view prefix_;
   const LookupContext& context_;
   FirstInRange& first_;
   uint64_t found_end_ = 0;  // one more than the time of first_; 0: not known
   std::array<Candidate, kMaxCandidates> candidates_;
   size_t num_candidates_ = 0;
-  const SstableReader* asked_ = nullptr;
-  std::optional<filter::FilterKeyExtractor::Question> question_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The first entry of a range of keys that have one part in common: what a look-up is where the end
-// of the key is not known.
+// The first entry whose key has a beginning: what a look-up is where the end of the key is not
+// known.
 #ifndef WINNOW_ENGINE_VERSION_FIRST_IN_RANGE_H_
 #define WINNOW_ENGINE_VERSION_FIRST_IN_RANGE_H_
 
@@ -9,11 +9,12 @@
 #include <string_view>
 
 #include "engine/base/key_times.h"
+#include "engine/base/prefix_question.h"
 #include "engine/version/version.h"
 
 namespace winnow {
 
-// Of all entries from `lower` to before `upper`, the least; versions that are newer than the
+// Of all entries whose keys begin with the prefix, the least; versions that are newer than the
 // snapshot are among them.
 struct FirstInRange {
   bool is_found = false;
@@ -29,19 +30,18 @@ struct FirstInRange {
 };
 
 struct FirstQuestion {
-  std::string_view lower;
-  std::string_view upper;
-  // Tells the times of keys, where they have any. Then the range is of keys with one beginning, the
-  // latest first, and files that have none as late as what was found are passed over.
+  PrefixQuestion* prefix = nullptr;  // of a prefix that is not empty
+  // Tells the times of keys, where they have any. Then the latest come first, and files that have
+  // none as late as what was found are passed over.
   KeyTimeParser key_time_parser = nullptr;
-  // Set: the range is of far markers, those of this time or later alone.
+  // Set: the keys are of far markers, and those of this time or later alone are wanted.
   std::optional<uint64_t> far_markers_from = std::nullopt;
 };
 
 // Looks for it in the files, and takes it into `*first` if it is less than what is there. The
 // filters of all files are fetched before the first is asked. False: there are too many files; then
 // nothing was asked. Range deletions are not looked at. Allocates nothing where the buffers suffice
-// and no block has to be read.
+// and no block has to be read. Of versions whose keys are in bytewise order only.
 absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
                                       const LookupContext& context, FirstInRange* first);
 

@@ -26,19 +26,58 @@ LevelIndex::LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
   }
 }
 
+// By the eight bytes as far as they tell; of files where they are equal whole keys do.
+template <typename IsBefore>
+size_t LevelIndex::CountBefore(const std::vector<uint64_t>& heads, std::string_view user_key,
+                               const IsBefore& is_before) const {
+  auto begin = files_.begin();
+  auto end = files_.end();
+  if (bytewise_ && !files_.empty()) {
+    const int order = shared_prefix_.Compare(user_key);
+    if (order != 0) return order < 0 ? 0 : files_.size();
+    const uint64_t head = shared_prefix_.HeadOf(user_key);
+    const auto tie_begin = std::lower_bound(heads.begin(), heads.end(), head);
+    auto tie_end = tie_begin;
+    if (tie_end != heads.end() && *tie_end == head) {
+      tie_end = std::upper_bound(tie_begin, heads.end(), head);
+    }
+    end = begin + (tie_end - heads.begin());
+    begin += tie_begin - heads.begin();
+  }
+  return static_cast<size_t>(std::partition_point(begin, end, is_before) - files_.begin());
+}
+
 size_t LevelIndex::LowerBound(std::string_view user_key) const {
-  const auto found = std::partition_point(
-      files_.begin(), files_.end(),
-      [&](const SstableFile* file) { return file->EndsBefore(user_key, comparator_); });
-  return static_cast<size_t>(found - files_.begin());
+  return CountBefore(largest_, user_key, [&](const SstableFile* file) {
+    return file->EndsBefore(user_key, comparator_);
+  });
 }
 
 size_t LevelIndex::NumBefore(std::string_view user_key) const {
-  const auto found =
-      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
-        return comparator_.CompareUserKeys(file->smallest_user_key(), user_key) < 0;
-      });
-  return static_cast<size_t>(found - files_.begin());
+  return CountBefore(smallest_, user_key, [&](const SstableFile* file) {
+    return comparator_.CompareUserKeys(file->smallest_user_key(), user_key) < 0;
+  });
+}
+
+bool LevelIndex::BeginsBehind(size_t file, std::string_view prefix) const {
+  return files_[file]->smallest_user_key().substr(0, prefix.size()) > prefix;
+}
+
+// Mostly eight bytes tell that the key with which a file begins is none of these: where those of
+// the prefix are as many, all keys that begin with it have them.
+LevelIndex::FileRange LevelIndex::FilesWithPrefix(std::string_view prefix) const {
+  FileRange range;
+  range.begin = range.end = LowerBound(prefix);
+  const bool has_head = bytewise_ &&
+                        prefix.size() >= shared_prefix_.bytes().size() + sizeof(uint64_t) &&
+                        shared_prefix_.Compare(prefix) == 0;
+  const uint64_t head = has_head ? shared_prefix_.HeadOf(prefix) : 0;
+  for (; range.end < files_.size(); range.end++) {
+    const uint64_t smallest = has_head ? smallest_[range.end] : head;
+    if (smallest > head) break;
+    if (smallest == head && BeginsBehind(range.end, prefix)) break;
+  }
+  return range;
 }
 
 const SstableFile* LevelIndex::FindByComparing(std::string_view user_key) const {

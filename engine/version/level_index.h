@@ -47,8 +47,22 @@ class LevelIndex {
   size_t LowerBound(std::string_view user_key) const;
   // The number of files, from the first on, whose smallest key is < the user key.
   size_t NumBefore(std::string_view user_key) const;
+  // The files that may hold keys that begin with `prefix`: from `begin` to before `end`. Under the
+  // bytewise order alone.
+  struct FileRange {
+    size_t begin = 0;
+    size_t end = 0;
+  };
+  FileRange FilesWithPrefix(std::string_view prefix) const;
 
  private:
+  // All keys of the file are greater than those that begin with `prefix`.
+  bool BeginsBehind(size_t file, std::string_view prefix) const;
+  // The files of which `is_before` is true: all that come before one of which it is not. `heads`
+  // are the eight bytes of that key of each file which it compares with `user_key`.
+  template <typename IsBefore>
+  size_t CountBefore(const std::vector<uint64_t>& heads, std::string_view user_key,
+                     const IsBefore& is_before) const;
   const SstableFile* FindByComparing(std::string_view user_key) const;
   const SstableFile* ResolveTie(size_t first, uint64_t prefix, std::string_view user_key) const;
 

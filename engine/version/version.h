@@ -123,6 +123,14 @@ class Version {
 
   const Files& files(int level) const { return levels_[static_cast<size_t>(level)]; }
   size_t num_files(int level) const { return files(level).size(); }
+  // Levels 1 and deeper that have files: most trees have one or two.
+  struct SortedLevel {
+    int level;
+    LevelIndex index;
+    // Those of its files, in order.
+    std::vector<const RangeTombstoneIndex*> tombstones;
+  };
+  std::span<const SortedLevel> sorted_levels() const { return sorted_levels_; }
   uint64_t level_bytes(int level) const;
   // Roughly the bytes of files that hold keys smaller than `user_key`.
   uint64_t ApproximateBytesBefore(std::string_view user_key) const;
@@ -155,6 +163,11 @@ class Version {
  private:
   // A step for a file of the level; null: it could not be opened, which the step says.
   static ExplainStep* AddStep(const SstableFile& file, int level, std::vector<ExplainStep>* steps);
+  // The filter of a step's table; what it has answered, or why it could not be asked.
+  static std::string FilterText(const SstableReader& reader);
+  static void NoteFilterAnswer(const SstableReader& reader, FilterAnswer answer, ExplainStep* step);
+  void ExplainPart(const SstableReader& reader, std::string_view lower, std::string_view upper,
+                   ExplainStep* step) const;
 
   // A file whose key range includes the key of a look-up.
   struct Candidate {
@@ -218,13 +231,6 @@ class Version {
 
   const InternalKeyComparator comparator_;
   const std::array<Files, kNumLevels> levels_;
-  // Levels 1 and deeper that have files: most trees have one or two.
-  struct SortedLevel {
-    int level;
-    LevelIndex index;
-    // Those of its files, in order.
-    std::vector<const RangeTombstoneIndex*> tombstones;
-  };
   std::vector<SortedLevel> sorted_levels_;
   bool has_range_tombstones_ = false;
   bool has_deepest_deletions_ = false;

@@ -544,10 +544,36 @@ ExplainStep* Version::AddStep(const SstableFile& file, int level, std::vector<Ex
   ExplainStep& step = steps->emplace_back();
   step.level = level;
   step.file_number = file.number();
-  if (file.reader() != nullptr) return &step;
+  if (file.reader() != nullptr) {
+    step.file_name = file.reader()->path();
+    return &step;
+  }
   step.answer = ExplainStep::Answer::kError;
   step.detail = ToStd(file.open_status().message());
   return nullptr;
+}
+
+std::string Version::FilterText(const SstableReader& reader) {
+  const FilterDescription& filter = reader.filter_description();
+  return filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
+}
+
+void Version::NoteFilterAnswer(const SstableReader& reader, FilterAnswer answer,
+                               ExplainStep* step) {
+  if (answer != FilterAnswer::kNotAsked) {
+    step->filter_answer = answer == FilterAnswer::kNo ? ExplainStep::FilterAnswer::kNo
+                                                      : ExplainStep::FilterAnswer::kMaybe;
+  } else if (reader.filter_units() != nullptr) {
+    step->filter_answer = ExplainStep::FilterAnswer::kUnusable;
+    step->detail = "no part of the filter is in memory now";
+  } else if (reader.has_filter() || reader.filter_is_too_large()) {
+    step->filter_answer = ExplainStep::FilterAnswer::kUnusable;
+    step->detail = reader.has_filter() ? "the filter cannot be loaded into the block cache now"
+                                       : "the filter is too large for the block cache";
+  } else if (reader.filter_state().code != filter::FilterStateCode::kOk) {
+    step->filter_answer = ExplainStep::FilterAnswer::kUnusable;
+    step->detail = reader.filter_state().reason;
+  }
 }
 
 // Follows Get's path but goes on after errors, and neither prefetches nor counts: for people.
@@ -561,31 +587,16 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     if (added == nullptr) continue;
     ExplainStep& step = *added;
     const SstableReader& reader = *file->reader();
-    step.file_name = reader.path();
-    const FilterDescription& filter = reader.filter_description();
-    step.filter = filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
+    step.filter = FilterText(reader);
     // Beside the filter, as in Get: it knows entries alone, and a "no" says nothing of range
     // tombstones.
     const SequenceNumber covering = NewestRangeDeletionIn(*file, key);
     const FilterAnswer answer =
         reader.AskFilter(SstableReadOptions(), HashFor(*file, key), key.user_key);
+    NoteFilterAnswer(reader, answer, &step);
     if (answer == FilterAnswer::kNo) {
-      step.filter_answer = ExplainStep::FilterAnswer::kNo;
       found = covering != 0 && ExplainedChain(covering).Describe(&step);
       continue;
-    }
-    if (answer == FilterAnswer::kMaybe) {
-      step.filter_answer = ExplainStep::FilterAnswer::kMaybe;
-    } else if (reader.filter_units() != nullptr) {
-      step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
-      step.detail = "no part of the filter is in memory now";
-    } else if (reader.has_filter() || reader.filter_is_too_large()) {
-      step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
-      step.detail = reader.has_filter() ? "the filter cannot be loaded into the block cache now"
-                                        : "the filter is too large for the block cache";
-    } else if (reader.filter_state().code != filter::FilterStateCode::kOk) {
-      step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
-      step.detail = reader.filter_state().reason;
     }
     PointResult result;
     const absl::Status status =

@@ -1,8 +1,10 @@
 // What an iterator between bounds meets, for people.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/version/version.h"
@@ -14,13 +16,17 @@ namespace {
 // What the range filter of a file that is open answers.
 void ExplainRangeFilter(const SstableReader& reader, std::string_view lower, std::string_view upper,
                         ExplainStep* step) {
-  step->file_name = reader.path();
-  const std::string_view text = RangeFilterText(reader.filter_description().spec);
-  step->filter = text.empty() ? "none" : text;
   const RangeFilterBlock* const filter = reader.range_filter();
+  const std::string_view text = RangeFilterText(reader.filter_description().spec);
+  if (!text.empty()) {
+    absl::StrAppend(&step->filter, step->filter.empty() ? "" : " and ", ToAbsl(text));
+  }
   if (filter == nullptr) return;
   if (!filter->is_usable()) {
-    step->filter_answer = ExplainStep::FilterAnswer::kUnusable;
+    // Of two filters, one that could be asked has answered.
+    if (step->filter_answer == ExplainStep::FilterAnswer::kNoFilter) {
+      step->filter_answer = ExplainStep::FilterAnswer::kUnusable;
+    }
     step->detail = filter->lacks_room() ? "no room for the range filter" : filter->state().reason;
     return;
   }
@@ -31,6 +37,19 @@ void ExplainRangeFilter(const SstableReader& reader, std::string_view lower, std
 }
 
 }  // namespace
+
+// By the part that all keys of the range have, if the filter knows one.
+void Version::ExplainPart(const SstableReader& reader, std::string_view lower,
+                          std::string_view upper, ExplainStep* step) const {
+  const auto question = comparator_.is_bytewise() && reader.has_filter()
+                            ? reader.filter_key().QuestionOfRange(lower, upper, reader.hash_seed())
+                            : std::nullopt;
+  if (!question.has_value()) return;
+  const std::string filter = FilterText(reader);
+  step->filter = absl::StrCat(ToAbsl(PointFilterText(filter)), " by ", question->part.ToString());
+  NoteFilterAnswer(
+      reader, reader.AskFilter(SstableReadOptions(), question->hash, question->filter_key), step);
+}
 
 void Version::ExplainSeek(std::string_view begin, std::string_view upper,
                           const InternalKeyComparator& comparator, InternalIterator* entries,
@@ -62,7 +81,10 @@ void Version::ExplainRange(std::string_view lower, std::string_view upper,
       }
       ExplainStep* const step = AddStep(*file, level, steps);
       if (step == nullptr) continue;
+      ExplainPart(*file->reader(), lower, upper, step);
+      if (step->filter_answer == ExplainStep::FilterAnswer::kNo) continue;
       ExplainRangeFilter(*file->reader(), lower, upper, step);
+      if (step->filter.empty()) step->filter = "none";
       if (step->filter_answer == ExplainStep::FilterAnswer::kNo) continue;
       const auto iterator = file->reader()->NewIterator(SstableReadOptions());
       ExplainSeek(begin, upper, comparator_, iterator.get(), step);

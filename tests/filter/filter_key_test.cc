@@ -237,6 +237,39 @@ TEST_P(RangeTest, EveryKeyOfAGrantedRangeHasItsFilterKey) {
   EXPECT_GT(granted, 0u);
 }
 
+// Of a prefix the same, and nothing longer could be asked: a part that all keys with the prefix
+// have in common and that is longer than the granted one would be granted instead.
+TEST_P(RangeTest, EveryKeyWithAGrantedPrefixHasItsFilterKey) {
+  const FilterKeyExtractor extractor = Parsed(GetParam());
+  size_t granted = 0;
+  for (const std::string& alphabet :
+       {std::string("\0/\xff", 3), std::string("./0", 3), std::string("\0\1\xff", 3)}) {
+    const std::vector<std::string> keys = AllStrings(alphabet, 4);
+    for (const std::string& prefix : keys) {
+      if (prefix.empty()) continue;
+      const auto question = extractor.QuestionOfPrefix(prefix, kQuestionSeed);
+      granted += question ? 1 : 0;
+      std::string upper = prefix;
+      while (!upper.empty() && upper.back() == '\xff') upper.pop_back();
+      if (!upper.empty()) {
+        upper.back() = static_cast<char>(upper.back() + 1);
+        const auto of_range = extractor.QuestionOfRange(prefix, upper, kQuestionSeed);
+        ASSERT_EQ(question.has_value(), of_range.has_value()) << testing::PrintToString(prefix);
+        if (question) {
+          ASSERT_EQ(question->filter_key.size(), of_range->filter_key.size());
+        }
+      }
+      if (!question) continue;
+      for (const std::string& key : keys) {
+        if (!key.starts_with(prefix)) continue;
+        ASSERT_EQ(question->part.FilterKey(key), question->filter_key)
+            << testing::PrintToString(prefix) << " of " << testing::PrintToString(key);
+      }
+    }
+  }
+  EXPECT_EQ(granted > 0, !extractor.is_whole_key());
+}
+
 INSTANTIATE_TEST_SUITE_P(Extractors, RangeTest,
                          testing::Values("whole", "prefix:1", "prefix:2", "prefix:3", "delimiter:/",
                                          "delimiter:/:2", "delimiter:\\xff", "delimiter:\\x00:2",

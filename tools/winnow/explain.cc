@@ -35,8 +35,8 @@ Command ExplainCommand() {
       .details = R"(
 One line for each place that could hold the key, in the order in which a look-up checks them.
 Exit code 1 if the key is absent. With --to, the same for a scan from KEY to before the other:
-what each file's range filter answers, and whether the file has entries there; exit code 1 if
-no place has any.)",
+what each file's range filter answers, or its filter where that knows a part that all keys of
+the range have, and whether the file has entries there; exit code 1 if no place has any.)",
       .json = "one object: filter_key, key_hash, found, steps; with --to found, steps",
       .examples = R"(
   winnow explain --db=/tmp/fruit apple

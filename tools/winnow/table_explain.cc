@@ -26,8 +26,19 @@ struct StoredCell {
   uint64_t write_number = 0;
   uint64_t ttl_ms = 0;
   std::string value;
+  std::string place;  // a table and its level, or a memtable
   std::string verdict;
 };
+
+// Where a look-up finds the key, which is there.
+std::string PlaceOf(const KeyExplanation& look_up) {
+  if (look_up.steps.empty()) return "";
+  const ExplainStep& last = look_up.steps.back();
+  if (last.source != ExplainStep::Source::kSstable) return "a memtable";
+  const size_t slash = last.file_name.rfind('/');
+  return absl::StrCat(last.file_name.substr(slash == std::string::npos ? 0 : slash + 1), ", level ",
+                      last.level);
+}
 
 class CellExplainer {
  public:
@@ -54,24 +65,28 @@ class CellExplainer {
 
   size_t num_visible() const { return num_visible_; }
 
-  // Where each key lies, what filters said of it, and whether it is seen.
-  absl::Status Print() const {
-    const bool json = call_.arguments.Has("json");
-    Json stored = Json::array();
-    for (const StoredCell& cell : cells_) {
+  // What is stored, whether it is seen, and what a reader of the column asks.
+  absl::Status Print() {
+    for (StoredCell& cell : cells_) {
       WINNOW_ASSIGN_OR_RETURN(const KeyExplanation look_up,
                               call_.tables.db().Explain(family_, cell.key));
-      if (json) {
-        stored.push_back(AsJson(cell, look_up));
-      } else {
-        PrintText(cell, look_up);
-      }
+      cell.place = PlaceOf(look_up);
     }
-    if (json) {
-      call_.output.Write(ToLine({{"stored", std::move(stored)}, {"visible", num_visible_}}));
-    } else if (cells_.empty()) {
-      WINNOW_RETURN_IF_ERROR(PrintAbsent());
+    WINNOW_ASSIGN_OR_RETURN(
+        const RangeExplanation read,
+        call_.tables.db().ExplainRange(family_, column_prefix_, EndOfPrefix(column_prefix_)));
+    if (call_.arguments.Has("json")) {
+      Json stored = Json::array();
+      for (const StoredCell& cell : cells_) stored.push_back(AsJson(cell));
+      call_.output.Write(
+          ToLine({{"stored", std::move(stored)},
+                  {"visible", num_visible_},
+                  {"read", Json::parse(read.ToJson(), nullptr, /*allow_exceptions=*/false)}}));
+      return absl::OkStatus();
     }
+    for (const StoredCell& cell : cells_) PrintText(cell);
+    if (cells_.empty()) call_.output.Line("nothing is stored of this column");
+    call_.output.Text(read.ToString());
     return absl::OkStatus();
   }
 
@@ -129,7 +144,7 @@ class CellExplainer {
     return absl::StrCat("superseded by newer versions: VERSIONS is ", schema_.max_versions);
   }
 
-  Json AsJson(const StoredCell& cell, const KeyExplanation& look_up) const {
+  Json AsJson(const StoredCell& cell) const {
     Json json = Json::object();
     json["kind"] = cell.parsed.kind == CellKind::kMarker
                        ? (cell.parsed.is_row_marker ? "row marker" : "column marker")
@@ -140,12 +155,12 @@ class CellExplainer {
     if (cell.parsed.kind == CellKind::kVersion) {
       AddBytes(&json, "value", cell.value, call_.arguments.Has("hex"));
     }
+    json["place"] = cell.place;
     json["verdict"] = cell.verdict;
-    json["look_up"] = Json::parse(look_up.ToJson(), nullptr, /*allow_exceptions=*/false);
     return json;
   }
 
-  void PrintText(const StoredCell& cell, const KeyExplanation& look_up) const {
+  void PrintText(const StoredCell& cell) const {
     std::string line =
         absl::StrCat("timestamp ", cell.parsed.timestamp, ", write ", cell.write_number);
     if (cell.parsed.kind == CellKind::kVersion) {
@@ -154,19 +169,8 @@ class CellExplainer {
     } else {
       absl::StrAppend(&line, cell.parsed.is_row_marker ? ", of the row" : ", of the column");
     }
-    call_.output.Line(line);
+    call_.output.Line(absl::StrCat(line, " (", cell.place, ")"));
     call_.output.Line(absl::StrCat("  ", cell.verdict));
-    call_.output.Text(look_up.ToString());
-  }
-
-  // How the look-up of a key goes that the column could have.
-  absl::Status PrintAbsent() const {
-    std::string key = column_prefix_;
-    AppendCellNumber(now_ms_, CellKind::kVersion, &key);
-    WINNOW_ASSIGN_OR_RETURN(const KeyExplanation look_up, call_.tables.db().Explain(family_, key));
-    call_.output.Line("nothing is stored of this column");
-    call_.output.Text(look_up.ToString());
-    return absl::OkStatus();
   }
 
   const TableCall& call_;

@@ -57,8 +57,10 @@ struct KeyExplanation {
 
 // Why an iterator between two bounds reads what it reads.
 struct RangeExplanation {
-  // Each place whose keys reach into the range. `filter` is the range filter, "range:12"; `answer`
-  // is kEntries, kAbsent or kError. Range deletions are not looked at.
+  // Each place whose keys reach into the range. `filter` is what an iterator asks: the part that
+  // all keys of the range have, "blocked_bloom:10 by prefix:8", and unless that says no the range
+  // filter, "range:12"; both are joined by " and ". `answer` is kEntries, kAbsent, kError, or
+  // kNotAsked after a "no". Range deletions are not looked at.
   std::vector<ExplainStep> steps;
   bool found = false;  // some place has entries, which may be deletions
 

@@ -128,8 +128,8 @@ struct ColumnFamilyOptions {
   // range 2 - 64. Memory for writes of one family is at most this times write_buffer_bytes; for
   // those of all see Options::db_write_buffer_bytes.
   int max_write_buffers = 3;
-  // Bytes of the memtable's own filter, as a share of write_buffer_bytes. Default 0.02, range
-  // 0 (none) - 0.25.
+  // Bytes of the memtable's own filter, as a share of write_buffer_bytes. It knows whole keys, and
+  // the parts of keys that filter_key names. Default 0.02, range 0 (none) - 0.25.
   double memtable_filter_ratio = 0.02;
 
   // Uncompressed bytes of a data block. Default 4 KiB, range 256 B - 16 MiB. Larger: smaller index,
@@ -272,7 +272,7 @@ struct Options : ColumnFamilyOptions {
   // Range filters ("+range:BITS") are no part of the budget: they have the bits
   // that are asked for, and are charged to the cache where charge_filters_to_cache says so.
   // Default 0: as `filter` says, all of it in memory.
-  // Range 64 KiB - 16 TiB.
+  // Range 1 KiB - 16 TiB.
   uint64_t filter_memory_budget = 0;
 
   // Leaves the filters of a column family's last level, nine tenths of them in a leveled tree, out

@@ -72,6 +72,60 @@ std::vector<std::string> AbsentKeys() {
   return keys;
 }
 
+// What an iterator between bounds asks is what is explained, with the part that it asks for.
+TEST(DbFilterParts, ExplainOfARangeNamesThePart) {
+  MemoryDb db(WithFilterKey("whole+prefix:8"));
+  FillTables(&db);
+  const auto explain = [&](const std::string& prefix) {
+    const auto explained = db->ExplainRange(prefix, prefix + "\xff");
+    EXPECT_TRUE(explained.ok()) << explained.status();
+    EXPECT_EQ(explained->steps.size(), 2u);
+    return explained->steps.back();
+  };
+  int refuted = 0;
+  for (int i = 1; i < 41; i += 2) {
+    const ExplainStep absent = explain(RowPrefix(i));
+    EXPECT_EQ(absent.filter, "blocked_bloom:16 by prefix:8");
+    if (absent.filter_answer != ExplainStep::FilterAnswer::kNo) continue;
+    refuted++;
+    EXPECT_EQ(absent.answer, ExplainStep::Answer::kNotAsked);
+  }
+  EXPECT_GE(refuted, 18);
+  const ExplainStep present = explain(RowPrefix(2));
+  EXPECT_EQ(present.filter, "blocked_bloom:16 by prefix:8");
+  EXPECT_EQ(present.filter_answer, ExplainStep::FilterAnswer::kMaybe);
+  EXPECT_EQ(present.answer, ExplainStep::Answer::kEntries);
+  // Keys of several prefixes have no part in common.
+  EXPECT_EQ(explain("tab").filter, "none");
+  EXPECT_EQ(SumOfCalls(&db, FilterCall::kSeek).checked, 0u) << "explaining counts nothing";
+}
+
+// What is not flushed yet is passed over by its filter, too, which goes on with the filter key that
+// it was made with.
+TEST(DbFilterParts, ScansAskTheMemtablesFilter) {
+  Options options = WithFilterKey("whole+prefix:8");
+  options.memtable_filter_ratio = 0.02;
+  MemoryDb db(options);
+  for (int i = 0; i < 200; i += 2) db.Put(absl::StrCat(RowPrefix(i), "row"), "v");
+  const auto refuted = [&] {
+    int count = 0;
+    for (int i = 1; i < 200; i += 2) {
+      const auto explained = db->ExplainRange(RowPrefix(i), RowPrefix(i) + "\xff");
+      EXPECT_TRUE(explained.ok());
+      count += explained->steps[0].filter_answer == ExplainStep::FilterAnswer::kNo ? 1 : 0;
+      EXPECT_EQ(CountInPrefix(&db, RowPrefix(i)), 0);
+      EXPECT_EQ(CountInPrefix(&db, RowPrefix(i - 1)), 1);
+    }
+    return count;
+  };
+  EXPECT_GT(refuted(), 95);
+  ASSERT_TRUE(db->SetOption("filter_key", "whole+prefix:7").ok());
+  db.Put(absl::StrCat(RowPrefix(1), "late"), "v");
+  EXPECT_EQ(CountInPrefix(&db, RowPrefix(1)), 1);
+  ASSERT_TRUE(db->Delete(WriteOptions(), absl::StrCat(RowPrefix(1), "late")).ok());
+  EXPECT_GT(refuted(), 94) << "all but the one that came late";
+}
+
 // With the prefix alone in the filter, each of these look-ups read a block.
 TEST(DbFilterParts, AnAbsentKeyWhosePrefixIsThereReachesNoBlock) {
   const std::vector<std::string> absent = AbsentKeys();

@@ -61,6 +61,41 @@ TEST(Memtable, ItsFilterHidesNoKeyAndRejectsMostOthers) {
   EXPECT_LT(maybe, 400);
 }
 
+// What a scan below a prefix asks, beside look-ups of whole keys.
+TEST(Memtable, ItsFilterKnowsThePartsOfKeys) {
+  const auto extractor = filter::FilterKeyExtractor::Parse("component:1+component:2");
+  ASSERT_TRUE(extractor.ok());
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), {1 << 20, 16384}, nullptr,
+                    {*extractor, kSeed});
+  const auto component = [](const std::string& text) { return text + std::string("\0\1", 2); };
+  const auto may_have = [&](const std::string& prefix) {
+    PrefixQuestion question(prefix);
+    const std::string upper = prefix.substr(0, prefix.size() - 1) + '\2';
+    EXPECT_EQ(memtable.MayContainRange(prefix, upper), memtable.MayContainPrefix(&question));
+    return memtable.MayContainPrefix(&question);
+  };
+  EXPECT_FALSE(memtable.AskRange(component("1"), "2").has_value()) << "no entry, no filter";
+  for (uint64_t i = 0; i < 2000; i++) {
+    Add(&memtable, i + 1, EntryType::kPut,
+        component(std::to_string(i / 2)) + component(std::to_string(i % 2)) + "end", "v");
+  }
+  int maybe = 0;
+  for (uint64_t i = 0; i < 1000; i++) {
+    const std::string row = component(std::to_string(i));
+    ASSERT_TRUE(may_have(row));
+    ASSERT_TRUE(may_have(row + component("0")));
+    ASSERT_TRUE(may_have(row + component("1")));
+    maybe += may_have(row + component("2")) ? 1 : 0;
+    maybe += may_have(component(std::to_string(i) + "x")) ? 1 : 0;
+    // Between two parts, and of no part.
+    ASSERT_TRUE(memtable.MayContainRange(row, component(std::to_string(i + 1))));
+    ASSERT_TRUE(memtable.MayContainRange(std::to_string(i), std::to_string(i) + '\xff'));
+  }
+  EXPECT_LT(maybe, 200);
+  const std::string whole = component("7") + component("1") + "end";
+  EXPECT_TRUE(memtable.MayContain(filter::HashKey(whole, kSeed)));
+}
+
 TEST(Memtable, WithoutAFilterEverythingMayBeThere) {
   Memtable memtable(InternalKeyComparator(BytewiseComparator()), {1 << 16, 0});
   EXPECT_FALSE(memtable.has_filter());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <set>
@@ -48,6 +49,22 @@ class Level {
     ASSERT_EQ(index_.Find(key), expected) << testing::PrintToString(key);
     ASSERT_EQ(index_.LowerBound(key), lower_bound) << testing::PrintToString(key);
     ASSERT_EQ(index_.NumBefore(key), before) << testing::PrintToString(key);
+    if (comparator_.is_bytewise()) CheckPrefix(key);
+  }
+
+  // Keys with a beginning may be in files that end at or behind it, up to the first whose keys are
+  // all greater than any that go on from it.
+  void CheckPrefix(const std::string& prefix) const {
+    size_t begin = 0;
+    size_t end = 0;
+    for (const auto& file : files_) {
+      begin += file->largest_user_key() < prefix ? 1 : 0;
+      const std::string_view smallest = file->smallest_user_key();
+      end += smallest < prefix || smallest.starts_with(prefix) ? 1 : 0;
+    }
+    const LevelIndex::FileRange found = index_.FilesWithPrefix(prefix);
+    ASSERT_EQ(found.begin, begin) << testing::PrintToString(prefix);
+    ASSERT_EQ(found.end, std::max(begin, end)) << testing::PrintToString(prefix);
   }
 
  private:

@@ -139,6 +139,8 @@ class FilterKeyExtractor {
   std::optional<Question> QuestionOfRange(std::string_view lower,
                                           std::optional<std::string_view> upper_exclusive,
                                           uint64_t seed) const;
+  // The same of all keys that begin with `prefix`: nothing if they need not have a part in common.
+  std::optional<Question> QuestionOfPrefix(std::string_view prefix, uint64_t seed) const;
 
   friend bool operator==(const FilterKeyExtractor&, const FilterKeyExtractor&) = default;
 
