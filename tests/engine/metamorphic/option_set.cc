@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_model.h"
+#include "winnow/compaction_filter.h"
 #include "winnow/filter/spec.h"
 #include "winnow/filter_policy.h"
 #include "winnow/merge_operator.h"
@@ -52,14 +53,26 @@ class SometimesCombining final : public MergeOperator {
   const std::shared_ptr<const MergeOperator> append_ = *ParseMergeOperator("append:+");
 };
 
+// Writes some values again as they are, which must change nothing, whatever snapshots there are.
+class SameValues final : public CompactionFilter {
+ public:
+  Decision Filter(const Entry& entry, std::string* new_value) const override {
+    if (std::hash<std::string_view>()(entry.key) % 2 == 0) return Decision::kKeep;
+    new_value->assign(entry.value);
+    return Decision::kChangeValue;
+  }
+};
+
+const SameValues kSameValues;
+
 }  // namespace
 
 OptionSet::OptionSet(uint64_t seed) : seed_(seed) {
   std::mt19937_64 random(seed);
   on_disk_ = random() % 4 == 0;
   own_filters_ = random() % 5 == 0;
-  constexpr uint64_t kBudgets[] = {0, 0, 64 << 10, 1 << 20};
-  filter_memory_budget_ = kBudgets[random() % 4];
+  constexpr uint64_t kBudgets[] = {0, 0, 1 << 10, 2 << 10, 1 << 20};
+  filter_memory_budget_ = kBudgets[random() % 5];
 }
 
 std::mt19937_64 OptionSet::RandomFor(uint64_t operation_number) const {
@@ -93,6 +106,7 @@ ColumnFamilyOptions OptionSet::ForFamily(uint64_t operation_number) const {
   options.allow_ingest_behind = random() % 4 == 0;
   options.merge_operator = std::make_shared<SometimesCombining>();
   if (random() % 2 == 0) options.merge_operator = *ParseMergeOperator("append:+");
+  if (random() % 3 == 0) options.compaction_filter = &kSameValues;
   return options;
 }
 
