@@ -58,8 +58,8 @@ constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
     "  0  done\n"
     "  1  the key is absent (get, mget, explain, filter query, redis query; of table: get,\n"
-    "     get_counter, explain, exists), damage was found (verify, backup --list, --verify), or\n"
-    "     the user said no (destroy)\n"
+    "     get_counter, explain, exists), a condition does not hold (transact), damage was found\n"
+    "     (verify, backup --list, --verify), or the user said no (destroy)\n"
     "  2  the command line is wrong: unknown command or flag, bad value, KEY over the limit\n"
     "  3  anything else: no such database, locked by another process, damaged, disk full,\n"
     "     a bad line of an input file\n";
@@ -68,20 +68,20 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),          SstBuildCommand(),    IngestCommand(),     ImportCommand(),
-      ExportCommand(),        GetCommand(),         MultiGetCommand(),   PutCommand(),
-      MergeCommand(),         DeleteCommand(),      ScanCommand(),       CountCommand(),
-      ExplainCommand(),       StatsCommand(),       PlanCommand(),       PropertyCommand(),
-      OptionsCommand(),       CompactCommand(),     RefilterCommand(),   CompareCommand(),
-      TraceCommand(),         FamiliesCommand(),    TableCommand(),      ShellCommand(),
-      VerifyCommand(),        RepairCommand(),      ReplayCommand(),     CheckpointCommand(),
-      BackupCommand(),        RestoreCommand(),     DestroyCommand(),    SstCommand(),
-      WalCommand(),           ManifestCommand(),    FilterCommand(),     FilterPlanCommand(),
-      FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(), FilterMergeCommand(),
-      FilterConvertCommand(), FilterBenchCommand(),
+      LoadCommand(),        SstBuildCommand(),      IngestCommand(),      ImportCommand(),
+      ExportCommand(),      GetCommand(),           MultiGetCommand(),    PutCommand(),
+      MergeCommand(),       DeleteCommand(),        TransactCommand(),    ScanCommand(),
+      CountCommand(),       ExplainCommand(),       StatsCommand(),       PlanCommand(),
+      PropertyCommand(),    OptionsCommand(),       CompactCommand(),     RefilterCommand(),
+      CompareCommand(),     TraceCommand(),         FamiliesCommand(),    TableCommand(),
+      ShellCommand(),       VerifyCommand(),        RepairCommand(),      ReplayCommand(),
+      CheckpointCommand(),  BackupCommand(),        RestoreCommand(),     DestroyCommand(),
+      SstCommand(),         WalCommand(),           ManifestCommand(),    FilterCommand(),
+      FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(),
+      FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand(),
 #ifdef WINNOW_CLI_REDIS
-      RedisCommand(),         RedisCreateCommand(), RedisInfoCommand(),  RedisAddCommand(),
-      RedisQueryCommand(),    RedisDumpCommand(),   RedisLoadCommand(),  RedisRebuildCommand(),
+      RedisCommand(),       RedisCreateCommand(),   RedisInfoCommand(),   RedisAddCommand(),
+      RedisQueryCommand(),  RedisDumpCommand(),     RedisLoadCommand(),   RedisRebuildCommand(),
 #endif
   };
   return *commands;
@@ -117,8 +117,8 @@ std::string ProgramHelp() {
       &help,
       "\n"
       "`winnow COMMAND --help` explains each. Flags may stand before or after arguments;\n"
-      "-- ends them. Only load, ingest, import, put, merge, families create, table create and\n"
-      "create in the shell make a missing database.\n"
+      "-- ends them. Only load, ingest, import, put, merge, transact, families create, table create\n"
+      "and create in the shell make a missing database.\n"
       "Commands that read take no lock and may run beside the program that writes.\n"
       "\n",
       kExitCodes);

@@ -16,6 +16,7 @@ Command MultiGetCommand();    // get.cc
 Command PutCommand();         // put.cc
 Command MergeCommand();       // put.cc
 Command DeleteCommand();      // put.cc
+Command TransactCommand();    // transact.cc
 Command ScanCommand();        // scan.cc
 Command CountCommand();       // scan.cc
 Command StatsCommand();       // stats.cc

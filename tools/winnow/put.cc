@@ -1,12 +1,11 @@
 // winnow put, winnow merge, winnow delete: single updates.
 #include <string>
 
-#include "absl/strings/numbers.h"
-#include "engine/base/coding.h"
 #include "engine/base/status.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
+#include "tools/winnow/merge_operand.h"
 
 namespace winnow::cli {
 namespace {
@@ -18,31 +17,6 @@ absl::StatusOr<ExitCode> RunPut(const Arguments& arguments, Output& output) {
   WINNOW_RETURN_IF_ERROR(opened.db->Put(WriteOptions(), opened.family, key, value));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
   return PrintDone(arguments, output);
-}
-
-// What a sum takes is eight bytes, which nobody types.
-absl::StatusOr<std::string> OperandFor(const std::string& merge_operator,
-                                       const Arguments& arguments) {
-  WINNOW_ASSIGN_OR_RETURN(const std::string word, BytesOfPositional(arguments, 1));
-  const bool is_unsigned = merge_operator == "uint64_add";
-  if (arguments.Has("hex") || (!is_unsigned && merge_operator != "int64_add")) return word;
-  uint64_t number = 0;
-  int64_t signed_number = 0;
-  const bool is_number =
-      is_unsigned ? absl::SimpleAtoi(word, &number) : absl::SimpleAtoi(word, &signed_number);
-  if (!is_number) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "\"", word, "\": ", merge_operator, " takes a whole number, or with --hex its 8 bytes"));
-  }
-  std::string bytes;
-  PutFixed64(&bytes, is_unsigned ? number : static_cast<uint64_t>(signed_number));
-  return bytes;
-}
-
-absl::Status NoMergeOperator() {
-  return absl::FailedPreconditionError(
-      "the column family has no merge operator: name one with --set=merge_operator=uint64_add "
-      "(or int64_add, max, min, append:TEXT), which it keeps from then on");
 }
 
 absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
@@ -57,7 +31,9 @@ absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string merge_operator,
                           opened.db->GetProperty(opened.family, "winnow.merge-operator"));
   if (merge_operator.empty()) return NoMergeOperator();
-  WINNOW_ASSIGN_OR_RETURN(const std::string operand, OperandFor(merge_operator, arguments));
+  WINNOW_ASSIGN_OR_RETURN(const std::string word, BytesOfPositional(arguments, 1));
+  WINNOW_ASSIGN_OR_RETURN(const std::string operand,
+                          MergeOperandOf(merge_operator, word, arguments.Has("hex")));
   WINNOW_RETURN_IF_ERROR(opened.db->Merge(WriteOptions(), opened.family, key, operand));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
   return PrintDone(arguments, output);

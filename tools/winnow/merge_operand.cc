@@ -1,0 +1,34 @@
+#include "tools/winnow/merge_operand.h"
+
+#include <cstdint>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/coding.h"
+
+namespace winnow::cli {
+
+absl::StatusOr<std::string> MergeOperandOf(const std::string& merge_operator,
+                                           const std::string& word, bool is_bytes) {
+  const bool is_unsigned = merge_operator == "uint64_add";
+  if (is_bytes || (!is_unsigned && merge_operator != "int64_add")) return word;
+  uint64_t number = 0;
+  int64_t signed_number = 0;
+  const bool is_number =
+      is_unsigned ? absl::SimpleAtoi(word, &number) : absl::SimpleAtoi(word, &signed_number);
+  if (!is_number) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", word, "\": ", merge_operator, " takes a whole number, or with --hex its 8 bytes"));
+  }
+  std::string bytes;
+  PutFixed64(&bytes, is_unsigned ? number : static_cast<uint64_t>(signed_number));
+  return bytes;
+}
+
+absl::Status NoMergeOperator() {
+  return absl::FailedPreconditionError(
+      "the column family has no merge operator: name one with --set=merge_operator=uint64_add "
+      "(or int64_add, max, min, append:TEXT), which it keeps from then on");
+}
+
+}  // namespace winnow::cli
