@@ -59,9 +59,12 @@ absl::StatusOr<ExternalSstable> OpenExternalSstable(const ExternalSstableSource&
   WINNOW_RETURN_IF_ERROR(CheckIsExternal(properties, source.path));
   // Operands mean what their operator makes of them; another one would make something else.
   if (properties.num_merges > 0 && properties.merge_operator_name != source.merge_operator_name) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        source.path, ": has operands for the merge operator '", properties.merge_operator_name,
-        "', but the column family's is '", ToAbsl(source.merge_operator_name), "'"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(source.path, ": has operands for the merge operator '",
+                     properties.merge_operator_name, "', but the column family ",
+                     source.merge_operator_name.empty()
+                         ? std::string("has none")
+                         : absl::StrCat("has '", ToAbsl(source.merge_operator_name), "'")));
   }
   ExternalSstable table;
   table.path = source.path;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/flags/nearest_name.h"
@@ -47,6 +48,8 @@ absl::Status UnknownFlag(std::span<const FlagSpec> flags, const FlagWord& word) 
   std::string message = absl::StrCat("unknown flag ", std::string(word.num_dashes, '-'), word.name);
   if (const std::string_view nearest = NearestName(word.name, names); !nearest.empty()) {
     absl::StrAppend(&message, "; did you mean ", WithDashes(nearest), "?");
+  } else if (!word.name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(word.name[0]))) {
+    absl::StrAppend(&message, "; write -- before words that begin with a dash");
   }
   return absl::InvalidArgumentError(message);
 }

@@ -1,6 +1,8 @@
 // winnow sst-build, winnow ingest: SSTables that are written outside of a database and brought in.
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -41,6 +43,35 @@ absl::Status BuildFrom(const InputFile& file, RecordFormat format, TextForm form
   });
 }
 
+// That of this command alone for as long as it lives: of two with one --out each would else write
+// into the file of the other, or remove it.
+class OutputLock {
+ public:
+  static absl::StatusOr<OutputLock> Take(FileSystem& file_system, const std::string& path) {
+    OutputLock lock(file_system, path + ".lock");
+    absl::StatusOr<std::unique_ptr<FileLock>> taken = file_system.Lock(lock.path_);
+    if (absl::IsFailedPrecondition(taken.status())) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, ": another command is writing it (", lock.path_, ")"));
+    }
+    if (!taken.ok()) return taken.status();
+    lock.lock_ = *std::move(taken);
+    return lock;
+  }
+  OutputLock(OutputLock&&) = default;
+  ~OutputLock() {
+    if (lock_ != nullptr) file_system_->Remove(path_).IgnoreError();
+  }
+
+ private:
+  OutputLock(FileSystem& file_system, std::string path)
+      : file_system_(&file_system), path_(std::move(path)) {}
+
+  FileSystem* file_system_;
+  std::string path_;
+  std::unique_ptr<FileLock> lock_;
+};
+
 absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output) {
   const std::optional<std::string> path = arguments.Text("out");
   if (!path.has_value() || path->empty()) {
@@ -53,6 +84,9 @@ absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output)
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
   const Progress clock(0);
   FileSystem& file_system = *FileSystemOf(options);
+  WINNOW_RETURN_IF_ERROR(CheckNewFile(file_system, *path));
+  WINNOW_ASSIGN_OR_RETURN(const OutputLock lock, OutputLock::Take(file_system, *path));
+  // The one that held it may have made the table by now.
   WINNOW_RETURN_IF_ERROR(CheckNewFile(file_system, *path));
   // A table under its name is whole; what a command that was killed has left is not.
   const std::string temporary_path = *path + ".unfinished";
@@ -85,12 +119,23 @@ absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output)
 absl::StatusOr<IngestFile> FileOfWord(const std::string& word, const OpenedDatabase& opened,
                                       const std::string& database_path) {
   const size_t equals = word.find('=');
-  if (equals == std::string::npos) return IngestFile{word, opened.family};
+  const bool is_path = word.starts_with("./") || word.starts_with("/");
+  if (equals == std::string::npos || is_path) return IngestFile{word, opened.family};
   absl::StatusOr<ColumnFamily*> family =
       FindFamily(*opened.db, database_path, word.substr(0, equals));
   if (family.ok()) return IngestFile{word.substr(equals + 1), *family};
   if (FileSystemAsTyped()->Exists(word).value_or(false)) return IngestFile{word, opened.family};
   return family.status();
+}
+
+// A moved file is the database's, whatever names it has besides; who can still open it by one could
+// change it.
+void WarnOfNamesLeft(const std::vector<IngestFile>& files) {
+  for (const IngestFile& file : files) {
+    if (!FileSystemAsTyped()->Exists(file.path).value_or(false)) continue;
+    std::fprintf(stderr, "winnow: warning: %s is ingested, and could not be removed\n",
+                 Printable(file.path).c_str());
+  }
 }
 
 absl::StatusOr<ExitCode> RunIngest(const Arguments& arguments, Output& output) {
@@ -106,6 +151,7 @@ absl::StatusOr<ExitCode> RunIngest(const Arguments& arguments, Output& output) {
   options.verify = !arguments.Has("no-verify");
   WINNOW_ASSIGN_OR_RETURN(const IngestInfo info, opened.db->Ingest(files, options));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
+  if (options.move) WarnOfNamesLeft(files);
   return PrintAnswer(arguments,
                      Json{{"files", files.size()},
                           {"entries", info.num_entries},
