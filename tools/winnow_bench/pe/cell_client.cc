@@ -12,19 +12,6 @@ namespace {
 
 constexpr uint64_t kTimestamp = 1;
 
-std::string ColumnPrefix(std::string_view row, std::string_view qualifier) {
-  std::string prefix;
-  AppendCellPrefix(row, &prefix);
-  AppendQualifier(qualifier, &prefix);
-  return prefix;
-}
-
-std::string CellKey(std::string_view row, std::string_view qualifier) {
-  std::string key = ColumnPrefix(row, qualifier);
-  AppendCellNumber(kTimestamp, CellKind::kVersion, &key);
-  return key;
-}
-
 // Of the first family: what a row costs more families cost alike.
 class CellWalk final : public RowWalk {
  public:
@@ -112,7 +99,11 @@ class CellClient final : public RowClient {
       : store_(std::move(store)),
         options_(options),
         latches_(latches),
-        read_columns_(std::move(read_columns)) {}
+        read_columns_(std::move(read_columns)) {
+    for (const CellColumn& column : read_columns_) {
+      read_families_.push_back(FamilyIndex(column.family));
+    }
+  }
 
   absl::Status Put(std::span<const std::string> rows, const ValueOf& value) override {
     for (const std::string& row : rows) {
@@ -210,11 +201,24 @@ class CellClient final : public RowClient {
   }
 
  private:
+  // Both are valid until one of them is called again: what tables are measured against is not to
+  // pay for strings.
+  const std::string& ColumnPrefix(std::string_view row, std::string_view qualifier) {
+    key_.clear();
+    AppendColumnPrefix(row, qualifier, &key_);
+    return key_;
+  }
+  const std::string& CellKey(std::string_view row, std::string_view qualifier) {
+    ColumnPrefix(row, qualifier);
+    AppendCellNumber(kTimestamp, CellKind::kVersion, &key_);
+    return key_;
+  }
+
   absl::Status ReadColumns(const std::string& row, ReadCount* count) {
-    for (const CellColumn& column : read_columns_) {
+    for (size_t i = 0; i < read_columns_.size(); i++) {
       bool is_there = false;
       WINNOW_RETURN_IF_ERROR(store_->ReadColumn(
-          FamilyIndex(column.family), ColumnPrefix(row, column.qualifier), &is_there, &value_));
+          read_families_[i], ColumnPrefix(row, read_columns_[i].qualifier), &is_there, &value_));
       if (!is_there) continue;
       count->cells++;
       count->bytes += value_.size();
@@ -241,6 +245,8 @@ class CellClient final : public RowClient {
   const PeOptions& options_;
   RowLatches& latches_;
   const std::vector<CellColumn> read_columns_;
+  std::vector<size_t> read_families_;  // numbers of theirs
+  std::string key_;
   std::string value_;
 };
 
