@@ -25,10 +25,11 @@ class SingleWriterCounter {
 struct ReadCounters {
   SingleWriterCounter data_blocks_read;   // loaded from a file
   SingleWriterCounter index_blocks_read;  // indexes and partitions loaded from a file after opening
-  SingleWriterCounter filter_blocks_read;  // filters loaded from a file after opening
-  SingleWriterCounter bytes_read;          // bytes of all of them, as stored
-  SingleWriterCounter block_cache_hits;    // blocks of data and index that were looked up there
-  SingleWriterCounter block_cache_misses;  // of the same, those that were not there
+  SingleWriterCounter filter_blocks_read;     // filters loaded from a file after opening
+  SingleWriterCounter signature_blocks_read;  // signatures, or indexes of them, loaded from a file
+  SingleWriterCounter bytes_read;             // bytes of all of them, as stored
+  SingleWriterCounter block_cache_hits;       // blocks of data and index that were looked up there
+  SingleWriterCounter block_cache_misses;     // of the same, those that were not there
   SingleWriterCounter
       block_load_waits;  // misses that waited for another thread's load of the block
 };

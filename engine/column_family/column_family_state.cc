@@ -239,6 +239,8 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.compression = CompressionFor(level);
   builder.zstd_level = options_->zstd_level;
   builder.key_time_parser = key_time_parser();
+  builder.signed_entry_parser = signed_entry_parser();
+  builder.signed_fields = signed_fields();
   builder.merge_operator_name = std::string(merge_operator_->Name());
   builder.ttl_seconds = ttl().micros / kMicrosPerSecond;
   builder.column_family_name = name_;

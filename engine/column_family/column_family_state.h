@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "engine/base/capabilities.h"
+#include "engine/base/key_times.h"
+#include "engine/base/signed_entry.h"
 #include "engine/base/write_time.h"
 #include "engine/column_family/read_view.h"
 #include "engine/column_family/row_cache.h"
@@ -20,9 +22,20 @@
 #include "engine/sstable/sstable_builder.h"
 #include "engine/statistics/expected_fpr_history.h"
 #include "engine/version/version_set.h"
+#include "filter/base/mutex.h"
 #include "winnow/db.h"
 
 namespace winnow {
+
+// What the owner of a reserved family says of its entries; null: nothing.
+struct OwnedEntries {
+  // With it new SSTables know the times of keys, which reads may then go by.
+  KeyTimeParser key_time_parser = nullptr;
+  // With it, and fields, new SSTables have signatures.
+  SignedEntryParser signed_entry_parser = nullptr;
+  // What these call dead goes by itself, while no snapshot is held. They outlive the database.
+  const KeyLifetimes* lifetimes = nullptr;
+};
 
 // The public data members say which lock guards them; what has none is immutable or thread-safe.
 class ColumnFamilyState final : public ColumnFamily {
@@ -82,14 +95,25 @@ class ColumnFamilyState final : public ColumnFamily {
   // From then on writes, ingestions, a drop and other settings of what entries mean are refused,
   // but for those of the owner, who keeps entries of a form of its own there
   // (DBImpl::WriteAsOwner).
-  // With a parser new SSTables know the times of its keys; with lifetimes, which outlive the
-  // family, compactions go by them.
-  void ReserveForOwner(KeyTimeParser parser, const KeyLifetimes* lifetimes) {
-    key_time_parser_.store(parser, std::memory_order_relaxed);
-    key_lifetimes_.store(lifetimes, std::memory_order_release);
+  void ReserveForOwner(const OwnedEntries& entries) {
+    key_time_parser_.store(entries.key_time_parser, std::memory_order_relaxed);
+    signed_entry_parser_.store(entries.signed_entry_parser, std::memory_order_relaxed);
+    key_lifetimes_.store(entries.lifetimes, std::memory_order_release);
     is_reserved_.store(true, std::memory_order_relaxed);
   }
   KeyTimeParser key_time_parser() const { return key_time_parser_.load(std::memory_order_relaxed); }
+  SignedEntryParser signed_entry_parser() const {
+    return signed_entry_parser_.load(std::memory_order_relaxed);
+  }
+  // What new SSTables have signatures of; at first of nothing.
+  void SetSignedFields(SignedFields fields) ABSL_LOCKS_EXCLUDED(signed_fields_mutex_) {
+    const MutexLock lock(&signed_fields_mutex_);
+    signed_fields_ = std::move(fields);
+  }
+  SignedFields signed_fields() const ABSL_LOCKS_EXCLUDED(signed_fields_mutex_) {
+    const MutexLock lock(&signed_fields_mutex_);
+    return signed_fields_;
+  }
   KeyExpiry key_expiry() const {
     const KeyLifetimes* const lifetimes = key_lifetimes_.load(std::memory_order_acquire);
     return lifetimes == nullptr ? KeyExpiry() : lifetimes->Expiry();
@@ -242,7 +266,10 @@ class ColumnFamilyState final : public ColumnFamily {
   const Clock* clock_ = nullptr;
   std::atomic<bool> is_reserved_{false};
   std::atomic<KeyTimeParser> key_time_parser_{nullptr};
+  std::atomic<SignedEntryParser> signed_entry_parser_{nullptr};
   std::atomic<const KeyLifetimes*> key_lifetimes_{nullptr};
+  mutable Mutex signed_fields_mutex_;  // a leaf
+  SignedFields signed_fields_ ABSL_GUARDED_BY(signed_fields_mutex_);
   std::atomic<uint64_t> ttl_micros_{0};
   std::atomic<SequenceNumber> dropped_unread_through_{0};
   const std::shared_ptr<WriteBufferBudget> budget_;

@@ -28,6 +28,7 @@
 #include "engine/column_family/snapshot_list.h"
 #include "engine/db/database_jobs.h"
 #include "engine/db/db_iterator.h"
+#include "engine/db/signature_search.h"
 #include "engine/events/event_queue.h"
 #include "engine/events/observed_file_system.h"
 #include "engine/filter_memory/filter_budget.h"
@@ -101,15 +102,16 @@ class DBImpl final : public DB, private IteratorOwner {
 
   // --- For rooms to the right ---
   // The family is of one of them from now on: InvalidArgument refuses writes, ingestions, a drop,
-  // and other filters, merge operators or times to live, unless they come by these calls. The
-  // parser tells the times of its keys, which reads may then go by; null: they have none. What the
-  // lifetimes, which must outlive the database, call dead goes by itself, while no snapshot is
-  // held.
-  void ReserveForOwner(ColumnFamily* family, KeyTimeParser key_time_parser,
-                       const KeyLifetimes* lifetimes) {
-    Own(family)->ReserveForOwner(key_time_parser, lifetimes);
-    if (lifetimes != nullptr) families_.NoteKeyLifetimes();
+  // and other filters, merge operators or times to live, unless they come by these calls.
+  void ReserveForOwner(ColumnFamily* family, const OwnedEntries& entries) {
+    Own(family)->ReserveForOwner(entries);
+    if (entries.lifetimes != nullptr) families_.NoteKeyLifetimes();
   }
+  // Of which fields new SSTables of a reserved family have signatures, and what they are now.
+  void SetSignedFields(ColumnFamily* family, SignedFields fields) {
+    Own(family)->SetSignedFields(std::move(fields));
+  }
+  SignedFields signed_fields(ColumnFamily* family) const { return Own(family)->signed_fields(); }
   absl::Status WriteAsOwner(const WriteOptions& options, const WriteBatch& batch) {
     return WriteIfValid(options, batch, nullptr, /*is_of_owner=*/true);
   }
@@ -140,6 +142,16 @@ class DBImpl final : public DB, private IteratorOwner {
   // As NewIterator; files whose times exclude what is wanted are left out.
   std::unique_ptr<Iterator> NewIteratorWithin(const ReadOptions& options, ColumnFamily* family,
                                               const std::optional<KeyTimeBounds>& times);
+  // signature_search.cc
+  // Of the question all but the parser, which is the family's. Null: no SSTable has signatures, and
+  // reading everything is cheaper. A snapshot of whoever reads what is found is taken before.
+  absl::StatusOr<std::unique_ptr<SignatureSearch>> SearchSignatures(const ReadOptions& options,
+                                                                    ColumnFamily* family,
+                                                                    GroupQuestion question);
+  void CountSignatureRows(uint64_t candidates, uint64_t found) {
+    recorder_.Local().Add(Ticker::kSignatureCandidates, candidates);
+    recorder_.Local().Add(Ticker::kSignatureRowsFound, found);
+  }
 
   // column_families.cc
   ColumnFamily* DefaultColumnFamily() override { return default_family_; }

@@ -96,18 +96,24 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
     events_.AddIfCorruption(problem.status);
     problems->push_back(std::move(problem));
   };
-  std::vector<std::pair<std::shared_ptr<const ReadView>, KeyTimeParser>> views;
+  struct FamilyView {
+    std::shared_ptr<const ReadView> view;
+    KeyTimeParser key_time_parser;
+    SignedEntryParser signed_entry_parser;
+  };
+  std::vector<FamilyView> views;
   {
     DatabaseLock lock(&mutex_);
     for (const auto& [id, family] : families_.all()) {
       if (family->is_dropped()) continue;
-      views.emplace_back(family->views.Shared(), family->key_time_parser());
+      views.push_back(
+          {family->views.Shared(), family->key_time_parser(), family->signed_entry_parser()});
     }
   }
   SstableReadOptions read_once;
   read_once.fill_cache = false;
   read_once.readahead_bytes = live_options_.compaction_readahead_bytes();
-  for (const auto& [view, key_time_parser] : views) {
+  for (const auto& [view, key_time_parser, signed_entry_parser] : views) {
     // Each table may be what it was when it was written, and yet lie where it hides newer entries.
     CheckVersionOrder(*view->version, read_once,
                       [&](const SstableFile& file, const std::string& problem) {
@@ -140,7 +146,8 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
           add({filter_path, problem.offset, problem.ToStatus(filter_path)});
         }
         // Past the caches, from the file: what is in memory may be right where the disk is not.
-        for (const SstableProblem& problem : file->reader()->Verify(key_time_parser)) {
+        for (const SstableProblem& problem :
+             file->reader()->Verify(key_time_parser, signed_entry_parser)) {
           add({path, problem.offset, problem.ToStatus(path)});
         }
         if (const std::string difference = DifferenceFromManifest(*file); !difference.empty()) {

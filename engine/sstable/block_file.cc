@@ -8,6 +8,7 @@
 #include "engine/sstable/block_compression.h"
 #include "engine/sstable/data_block.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/signature_block.h"
 
 namespace winnow {
 
@@ -16,8 +17,16 @@ namespace {
 void CountRead(BlockKind kind, size_t bytes, ReadCounters* counters) {
   if (counters == nullptr) return;
   counters->bytes_read.Add(bytes);
-  // Whoever counts reads blocks of data and index alone.
-  (kind == BlockKind::kData ? counters->data_blocks_read : counters->index_blocks_read).Increment();
+  // Whoever counts reads blocks of data, index and signatures alone.
+  switch (kind) {
+    case BlockKind::kData:
+      return counters->data_blocks_read.Increment();
+    case BlockKind::kSignatures:
+    case BlockKind::kSignatureIndex:
+      return counters->signature_blocks_read.Increment();
+    default:
+      return counters->index_blocks_read.Increment();
+  }
 }
 
 }  // namespace
@@ -70,7 +79,7 @@ absl::Status BlockFile::CheckTrailer(std::string_view stored, const BlockHandle&
 // were written; it does not prove that the writer was ours, or that checksums are verified at all.
 // After this check, cursors and searches follow offsets and lengths without bounds checks.
 //
-// Filter and properties blocks are checked by those who decode them.
+// Filter and properties blocks, and signature indexes, are checked by those who decode them.
 absl::Status BlockFile::CheckStructure(std::string_view contents, const BlockHandle& handle,
                                        BlockKind kind, const ReadOptions& options) const {
   const char* error = nullptr;
@@ -78,6 +87,8 @@ absl::Status BlockFile::CheckStructure(std::string_view contents, const BlockHan
     error = DataBlockError(contents);
   } else if (kind == BlockKind::kIndex || kind == BlockKind::kIndexPartition) {
     error = IndexBlockError(contents, options.data_end);
+  } else if (kind == BlockKind::kSignatures) {
+    error = SignatureBlockError(contents);
   }
   return error == nullptr ? absl::OkStatus() : Corruption(handle, kind, error);
 }

@@ -133,6 +133,10 @@ std::string_view BlockKindName(BlockKind kind) {
       return "range tombstone block";
     case BlockKind::kRangeFilter:
       return "range filter block";
+    case BlockKind::kSignatures:
+      return "signature block";
+    case BlockKind::kSignatureIndex:
+      return "signature index";
   }
   return "unknown block";
 }

@@ -35,7 +35,9 @@ enum class BlockKind : uint8_t {
   kFooter,
   kHeader,
   kRangeTombstones,
-  kRangeFilter
+  kRangeFilter,
+  kSignatures,
+  kSignatureIndex
 };
 // "data block", "filter block" ...
 std::string_view BlockKindName(BlockKind kind);

@@ -15,6 +15,7 @@
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/policy_filter.h"
 #include "engine/sstable/range_tombstone_block.h"
+#include "engine/sstable/signature_builder.h"
 #include "filter/base/out_of_memory.h"
 #include "winnow/filter/builder.h"
 #include "winnow/filter/range_filter.h"
@@ -50,6 +51,11 @@ struct SstableBuilder::State {
     if (options.key_time_parser != nullptr) properties.key_times.emplace();
     options.block_bytes = std::clamp(options.block_bytes, size_t{1}, kMaxBlockBytes);
     StartFilter();
+    if (options.signed_entry_parser != nullptr && !options.signed_fields.empty() &&
+        options.comparator.is_bytewise()) {
+      signatures.emplace(options.signed_entry_parser, options.signed_fields, options.hash_seed,
+                         options.block_bytes);
+    }
     if (status.ok()) status = WriteHeader();
   }
 
@@ -65,6 +71,7 @@ struct SstableBuilder::State {
   void AddSeparator(const std::string_view* next);
   absl::Status CutDataBlock();
   absl::Status WriteBlock(Compression compression, std::string_view contents, BlockHandle* handle);
+  absl::Status WriteSignatures();
   absl::Status WriteFilter(SstableSummary* summary, BlockHandle* handle);
   absl::Status WriteIndex(Footer* footer);
   absl::Status WriteRangeTombstones(BlockHandle* handle);
@@ -91,6 +98,7 @@ struct SstableBuilder::State {
   std::unique_ptr<filter::FilterBuilder> filter;       // null: no filter
   std::unique_ptr<PolicyFilterBuilder> policy_filter;  // null: no policy
   std::optional<filter::RangeFilterBuilder> range_filter;
+  std::optional<SignatureBuilder> signatures;
   SstableProperties properties;
   std::string contents_buffer;
   std::string compressed_buffer;
@@ -290,6 +298,30 @@ absl::Status SstableBuilder::State::CutDataBlock() {
   return absl::OkStatus();
 }
 
+// Behind the data and not among it: who reads the one has no use for the other.
+absl::Status SstableBuilder::State::WriteSignatures() {
+  if (!signatures.has_value() || signatures->is_given_up() || properties.num_entries == 0) {
+    return absl::OkStatus();
+  }
+  const uint64_t start = offset;
+  BlockHandle last;
+  const auto write = [&](std::string_view contents) -> absl::StatusOr<BlockHandle> {
+    if (contents.size() > kMaxBlockContentsBytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, ": signature index too large for one table"));
+    }
+    WINNOW_RETURN_IF_ERROR(WriteBlock(options.compression, contents, &last));
+    return last;
+  };
+  WINNOW_RETURN_IF_ERROR(signatures->Finish(write));
+  properties.num_signatures = signatures->num_groups();
+  signatures.reset();
+  // The index comes last.
+  properties.signature_index_bytes = last.size + kBlockTrailerBytes;
+  properties.signature_bytes = offset - start;
+  return absl::OkStatus();
+}
+
 // Filters are never compressed: good ones are random bits, and they are used in place.
 absl::Status SstableBuilder::State::WriteFilter(SstableSummary* summary, BlockHandle* handle) {
   summary->filter_kind = std::string(filter::KindName(filter::FilterKind::kNone));
@@ -459,6 +491,7 @@ absl::Status SstableBuilder::State::Add(std::string_view internal_key, std::stri
   }
   if (separator_pending) AddSeparator(&internal_key);
   AddToFilter(user_key, same_user_key);
+  if (signatures.has_value()) signatures->Add(internal_key, value);
   data_block.Add(user_key, shared_with_last, Trailer(internal_key), value);
   Count(internal_key, value);
   last_key.assign(internal_key);
@@ -473,8 +506,8 @@ void SstableBuilder::AddRangeTombstones(std::string_view begin, std::string_view
   if (!added) state.status = OutOfMemory();
 }
 
-//   | header | data blocks | filter | index partitions | index | range tombstones | range filter |
-//   | properties | footer |
+//   | header | data blocks | signature blocks | signature index | filter | index partitions | index
+//   | | range tombstones | range filter | properties | footer |
 //
 // Everything that a reader needs first is at the end, so that a table is written in one pass.
 absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
@@ -491,6 +524,7 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
     Footer footer;
     footer.file_id = state.file_id;
     footer.header_bytes = state.header_bytes;
+    WINNOW_RETURN_IF_ERROR(state.WriteSignatures());
     WINNOW_RETURN_IF_ERROR(state.WriteFilter(summary, &footer.filter));
     WINNOW_RETURN_IF_ERROR(state.WriteIndex(&footer));
     WINNOW_RETURN_IF_ERROR(state.WriteRangeTombstones(&footer.range_tombstones));
@@ -541,7 +575,9 @@ uint64_t SstableBuilder::file_bytes_estimate() const {
       state_->filter == nullptr ? 0 : state_->filter->EstimatedBlockBytes();
   const uint64_t range_filter_bytes =
       state_->range_filter.has_value() ? state_->range_filter->EstimatedBlockBytes() : 0;
-  return state_->offset + pending + filter_bytes + range_filter_bytes +
+  const uint64_t signature_bytes =
+      state_->signatures.has_value() ? state_->signatures->EstimatedBytes() : 0;
+  return state_->offset + pending + signature_bytes + filter_bytes + range_filter_bytes +
          state_->index.EstimatedBytes() +
          (state_->tombstones.empty() ? 0 : state_->tombstones.EstimatedBytes());
 }
@@ -550,7 +586,8 @@ size_t SstableBuilder::memory_bytes() const {
   return state_->index.memory_bytes() +
          (state_->filter == nullptr ? 0 : state_->filter->memory_bytes()) +
          (state_->policy_filter == nullptr ? 0 : state_->policy_filter->memory_bytes()) +
-         (state_->range_filter.has_value() ? state_->range_filter->memory_bytes() : 0);
+         (state_->range_filter.has_value() ? state_->range_filter->memory_bytes() : 0) +
+         (state_->signatures.has_value() ? state_->signatures->memory_bytes() : 0);
 }
 
 }  // namespace winnow

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "engine/base/internal_key.h"
 #include "engine/base/key_times.h"
+#include "engine/base/signed_entry.h"
 #include "engine/base/write_time.h"
 #include "engine/sstable/sstable_properties.h"
 #include "winnow/compression.h"
@@ -50,6 +51,11 @@ struct SstableBuilderOptions {
 
   // Tells the times of keys for SstableProperties::key_times; null: it stays unset.
   KeyTimeParser key_time_parser = nullptr;
+
+  // The table gets signatures of these fields, which the parser finds in its entries; without a
+  // parser, without fields, or under another comparator than the bytewise one it gets none.
+  SignedEntryParser signed_entry_parser = nullptr;
+  SignedFields signed_fields;
 
   std::string merge_operator_name;  // of the family; empty: none
   uint64_t ttl_seconds = 0;         // of the family; 0: its values do not expire
@@ -112,7 +118,7 @@ class SstableBuilder {
   uint64_t num_range_deletions() const;
   // Bytes that Finish would write now, roughly: data so far with filter and index.
   uint64_t file_bytes_estimate() const;
-  // Memory held for the filter and the index while building.
+  // Memory held for the filter, the signatures and the index while building.
   size_t memory_bytes() const;
 
  private:

@@ -6,6 +6,7 @@
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
 #include "engine/sstable/index_cursor.h"
+#include "engine/sstable/signature_cursor.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/sstable/sstable_verifier.h"
 
@@ -31,14 +32,22 @@ SstableBlockInfo StoredBlockInfo(BlockKind kind, const BlockHandle& handle) {
   return info;
 }
 
-// The compression is read from the trailer again: Read returns contents only.
-absl::StatusOr<SstableBlockInfo> DataBlockInfo(const BlockFile& file, const BlockHandle& handle) {
-  SstableBlockInfo info = StoredBlockInfo(BlockKind::kData, handle);
-  WINNOW_ASSIGN_OR_RETURN(const BlockRef block, file.Read(handle, BlockKind::kData, {}));
+// Of a block that was read. The compression is read from the trailer again: Read returns contents
+// only.
+absl::StatusOr<SstableBlockInfo> ReadBlockInfo(const BlockFile& file, BlockKind kind,
+                                               const BlockHandle& handle, const BlockRef& block) {
+  SstableBlockInfo info = StoredBlockInfo(kind, handle);
   char type;
   WINNOW_RETURN_IF_ERROR(file.ReadBytes(handle.offset + handle.size, 1, &type));
   info.compression = static_cast<Compression>(type);
   info.contents_bytes = block->size();
+  return info;
+}
+
+absl::StatusOr<SstableBlockInfo> DataBlockInfo(const BlockFile& file, const BlockHandle& handle) {
+  WINNOW_ASSIGN_OR_RETURN(const BlockRef block, file.Read(handle, BlockKind::kData, {}));
+  WINNOW_ASSIGN_OR_RETURN(SstableBlockInfo info,
+                          ReadBlockInfo(file, BlockKind::kData, handle, block));
   BlockCursor cursor;
   cursor.Reset(block->data());
   info.num_entries = cursor.block().num_entries();
@@ -47,6 +56,28 @@ absl::StatusOr<SstableBlockInfo> DataBlockInfo(const BlockFile& file, const Bloc
   cursor.SeekToLast();
   info.last_key = std::string(cursor.key());
   return info;
+}
+
+absl::Status VisitSignatures(const SstableReader& table, const BlockFile& file,
+                             const SstableReadOptions& options,
+                             absl::FunctionRef<void(const SstableBlockInfo&)> visit) {
+  SignatureCursor cursor(table, options);
+  WINNOW_RETURN_IF_ERROR(cursor.Open());
+  const size_t num_blocks = cursor.index().blocks.size();
+  for (size_t i = 0; i < num_blocks; i++) {
+    WINNOW_ASSIGN_OR_RETURN(const BlockRef block, cursor.ReadBlock(i));
+    WINNOW_ASSIGN_OR_RETURN(SstableBlockInfo info, ReadBlockInfo(file, BlockKind::kSignatures,
+                                                                 cursor.block_handle(i), block));
+    info.num_entries = SignatureBlockCursor(block.contents()).num_groups();
+    visit(info);
+  }
+  const BlockHandle handle = cursor.index_handle();
+  WINNOW_ASSIGN_OR_RETURN(const BlockRef block, file.Read(handle, BlockKind::kSignatureIndex, {}));
+  WINNOW_ASSIGN_OR_RETURN(SstableBlockInfo info,
+                          ReadBlockInfo(file, BlockKind::kSignatureIndex, handle, block));
+  info.num_entries = num_blocks;
+  visit(info);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -67,6 +98,9 @@ absl::Status SstableReader::ForEachBlock(
     visit(info);
   }
   WINNOW_RETURN_IF_ERROR(cursor.status());
+  if (has_signatures()) {
+    WINNOW_RETURN_IF_ERROR(VisitSignatures(*this, file_, options, visit));
+  }
   if (footer_.filter.exists()) visit(StoredBlockInfo(BlockKind::kFilter, footer_.filter));
   if (has_index_partitions()) {
     for (uint32_t i = 0; i < index_.size(); i++) {
@@ -124,8 +158,9 @@ std::vector<SstableAnchor> SstableReader::Anchors(size_t most) const {
   return anchors;
 }
 
-std::vector<SstableProblem> SstableReader::Verify(KeyTimeParser key_time_parser) const {
-  return SstableVerifier(*this, key_time_parser).Run();
+std::vector<SstableProblem> SstableReader::Verify(KeyTimeParser key_time_parser,
+                                                  SignedEntryParser signed_entry_parser) const {
+  return SstableVerifier(*this, key_time_parser, signed_entry_parser).Run();
 }
 
 // Hashes instead of keys: what a filter sees of an absent key is a uniformly random hash. A random

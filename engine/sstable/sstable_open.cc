@@ -97,17 +97,25 @@ absl::Status SstableReader::TakeProperties(std::unique_ptr<FilterFile> filter_fi
         absl::StrCat(file_.path(), ": written with comparator \"", properties.comparator_name,
                      "\", opened with \"", ToAbsl(comparator_name), "\""));
   }
-  // Data blocks fill the file from the header to the filter or, without one, to the index. With
-  // partitions and without a filter they end somewhere before the index; ReadIndex checks that
-  // partitions fill the rest.
+  // Data blocks and, if there are any, signatures fill the file from the header to the filter or,
+  // without one, to the index. With partitions and without a filter they end somewhere before the
+  // index; ReadIndex checks that partitions fill the rest.
   const uint64_t data_limit =
       footer_.filter.exists() ? footer_.filter.offset : footer_.index.offset;
-  const bool fits = footer_.filter.exists() || !has_index_partitions()
-                        ? figures_.data_bytes == data_limit
-                        : figures_.data_bytes <= data_limit;
+  const bool are_last = footer_.filter.exists() || !has_index_partitions();
+  const bool fits = figures_.signature_bytes <= data_limit &&
+                    (are_last ? figures_.data_bytes == data_limit - figures_.signature_bytes
+                              : figures_.data_bytes <= data_limit - figures_.signature_bytes);
   if (!fits) {
     return file_.Corruption(footer_.properties, BlockKind::kProperties,
                             "data blocks do not fill their part");
+  }
+  // What they are is read when they are needed.
+  if (figures_.signature_bytes != 0 &&
+      (figures_.signature_index_bytes <= kBlockTrailerBytes ||
+       figures_.signature_index_bytes > figures_.signature_bytes)) {
+    return file_.Corruption(footer_.properties, BlockKind::kProperties,
+                            "the signature index does not fit the signatures");
   }
   std::vector<filter::BuiltUnit> units = properties.filter_units;
   if (filter_file != nullptr) {

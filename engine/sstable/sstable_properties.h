@@ -27,7 +27,9 @@ struct SstableFigures {
   uint64_t num_filter_keys = 0;  // distinct, of each part that filter_key names
   uint64_t filter_bytes = 0;
   double expected_fpr = 1;
-  uint64_t range_filter_bytes = 0;  // of its block; 0: there is none
+  uint64_t range_filter_bytes = 0;     // of its block; 0: there is none
+  uint64_t signature_bytes = 0;        // of signature blocks and index as stored; 0: there are none
+  uint64_t signature_index_bytes = 0;  // of that, the index
   Compression compression = Compression::kNone;
 };
 
@@ -59,6 +61,7 @@ struct SstableProperties : SstableFigures {
   // The name of the FilterPolicy that made the filter block; empty: Winnow made it.
   std::string filter_policy;
   bool filter_fell_back = false;  // another kind than requested was built
+  uint64_t num_signatures = 0;    // groups that have one
 
   std::string comparator_name;
   std::string merge_operator_name;  // of the column family; empty: none

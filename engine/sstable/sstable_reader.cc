@@ -7,6 +7,7 @@
 #include "engine/sstable/data_block.h"
 #include "engine/sstable/index_cursor.h"
 #include "engine/sstable/range_tombstone_block.h"
+#include "engine/sstable/signature_cursor.h"
 #include "engine/sstable/sstable_iterator.h"
 
 namespace winnow {
@@ -30,14 +31,15 @@ absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& hand
   read_options.data_end = figures_.data_bytes;
   if (mapped_ != nullptr) read_options.mapped = mapped_->bytes();
   const BlockKey key{table_id_, handle.offset};
-  // An index partition serves hundreds of data blocks.
-  const bool fills_cache =
-      FillsCache(options) && (kind != BlockKind::kData || options_.cache->Admits(key));
+  // An index partition serves hundreds of data blocks. Signatures are read one after the other, and
+  // seldom again.
+  const bool is_one_of_many = kind == BlockKind::kData || kind == BlockKind::kSignatures;
+  const bool fills_cache = FillsCache(options) && (!is_one_of_many || options_.cache->Admits(key));
   if (!fills_cache) return file_.Read(handle, kind, read_options);
   read_options.arena = options_.cache->arena();
   const auto load = [&] { return file_.Read(handle, kind, read_options); };
-  const auto priority = kind == BlockKind::kData ? ShardedBlockCache::Priority::kProbation
-                                                 : ShardedBlockCache::Priority::kProtected;
+  const auto priority = is_one_of_many ? ShardedBlockCache::Priority::kProbation
+                                       : ShardedBlockCache::Priority::kProtected;
   return options_.cache->Load(key, load, priority, options.counters);
 }
 
@@ -372,6 +374,7 @@ void SstableReader::EraseCachedBlocks() const {
     options_.cache->Erase({table_id_, cursor.handle().offset});
   }
   EraseCachedFilter();
+  if (has_signatures()) SignatureCursor(*this, options).EraseCachedBlocks();
   if (index_in_cache_) options_.cache->Erase({table_id_, footer_.index.offset});
   if (!has_index_partitions()) return;
   for (uint32_t i = 0; i < index_.size(); i++) {

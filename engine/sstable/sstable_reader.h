@@ -20,6 +20,7 @@
 #include "engine/base/internal_key.h"
 #include "engine/base/key_times.h"
 #include "engine/base/range_tombstones.h"
+#include "engine/base/signed_entry.h"
 #include "engine/cache/block_cache.h"
 #include "engine/sstable/block_directory.h"
 #include "engine/sstable/block_file.h"
@@ -45,6 +46,7 @@ namespace winnow {
 
 struct BlockPosition;
 
+class SignatureCursor;
 class SstableIterator;
 
 struct SstableReaderOptions {
@@ -254,6 +256,9 @@ class SstableReader : public filter::internal::InSlabPool {
   // Over the whole table; the reader must outlive it. See sstable_iterator.h for the concrete type.
   std::unique_ptr<SstableIterator> NewIterator(const SstableReadOptions& options) const;
 
+  // Whether the table has signatures of groups of its entries; SignatureCursor reads them.
+  bool has_signatures() const { return figures_.signature_bytes != 0; }
+
   // Where in the file the data of keys >= `internal_key` begins, roughly; 0 to data_bytes.
   uint64_t ApproximateOffsetOf(std::string_view internal_key) const;
 
@@ -264,8 +269,10 @@ class SstableReader : public filter::internal::InSlabPool {
   // Reads the whole file and checks every byte: checksums, structure, key order, index separators,
   // each key against each unit of the filter, in memory or not, and of the filter file's, counts
   // against the properties. Empty if all is well. What is wrong with the filter file itself is for
-  // FilterFile::Verify to say. With a parser, the times of keys too.
-  std::vector<SstableProblem> Verify(KeyTimeParser key_time_parser = nullptr) const;
+  // FilterFile::Verify to say. With these parsers, the times of keys and the signatures of entries
+  // too.
+  std::vector<SstableProblem> Verify(KeyTimeParser key_time_parser = nullptr,
+                                     SignedEntryParser signed_entry_parser = nullptr) const;
 
   // Calls `visit` with each block in file order; stops at the first error.
   absl::Status ForEachBlock(absl::FunctionRef<void(const SstableBlockInfo&)> visit) const;
@@ -326,6 +333,7 @@ class SstableReader : public filter::internal::InSlabPool {
 
  private:
   friend class IndexCursor;
+  friend class SignatureCursor;
   friend class SstableIterator;
   friend class SstableVerifier;
 
@@ -374,7 +382,8 @@ class SstableReader : public filter::internal::InSlabPool {
   bool has_index_partitions() const { return footer_.index_levels == 2; }
   // Where partitions, or else the top index, start.
   uint64_t index_start() const {
-    return footer_.filter.exists() ? footer_.filter.end() : figures_.data_bytes;
+    return footer_.filter.exists() ? footer_.filter.end()
+                                   : figures_.data_bytes + figures_.signature_bytes;
   }
   bool FillsCache(const SstableReadOptions& options) const {
     return options_.cache != nullptr && options.fill_cache && options.verify_checksums;

@@ -13,8 +13,9 @@ namespace winnow {
 namespace {
 
 // In the table's own offsets. Properties say it exactly. A footer says where the block behind
-// begins, which without a filter is the top index, and then partitions may lie before it: a search
-// finds no data blocks in them. Without both it is where the file ends.
+// begins, which without a filter is the top index, and then partitions may lie before it, and
+// before either signatures: a search finds no data blocks in them. An index that is whole says it
+// as well (FollowIndex). Without both it is where the file ends.
 uint64_t DataEnd(const SstableFrame& frame, uint64_t file_bytes) {
   if (frame.properties.has_value()) return frame.properties->data_bytes;
   if (!frame.footer.has_value()) return frame.end_offset(file_bytes);
@@ -96,7 +97,13 @@ absl::Status SstableSalvage::FollowIndex() {
     return absl::OkStatus();
   }
   const IndexBlock index((*top)->data());
-  if (frame_.footer->index_levels == 1) return FollowPiece(index);
+  // Behind the last block that it leads to is no other.
+  const auto follow_last = [&](const IndexBlock& piece) -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(FollowPiece(piece));
+    data_end_ = std::min(data_end_, piece.end_offset());
+    return absl::OkStatus();
+  };
+  if (frame_.footer->index_levels == 1) return follow_last(index);
   for (uint32_t i = 0; i < index.size(); i++) {
     const BlockHandle handle = index.handle(i);
     const absl::StatusOr<BlockRef> piece = Read(handle, BlockKind::kIndexPartition);
@@ -105,7 +112,9 @@ absl::Status SstableSalvage::FollowIndex() {
       PassOver(handle.offset, piece.status());
       continue;
     }
-    WINNOW_RETURN_IF_ERROR(FollowPiece(IndexBlock((*piece)->data())));
+    const IndexBlock partition((*piece)->data());
+    const bool is_last = i + 1 == index.size();
+    WINNOW_RETURN_IF_ERROR(is_last ? follow_last(partition) : FollowPiece(partition));
   }
   return absl::OkStatus();
 }

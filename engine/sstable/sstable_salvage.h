@@ -49,7 +49,7 @@ class SstableSalvage {
 
   const std::unique_ptr<RandomAccessFile> file_;
   const SstableFrame frame_;
-  const uint64_t data_end_;
+  uint64_t data_end_;
   // Where bytes were put into a file, or taken out of it, what is behind them has moved with the
   // end, and what is before them has not.
   BlockFile moved_;

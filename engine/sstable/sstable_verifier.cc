@@ -40,6 +40,7 @@ absl::Status SstableVerifier::CheckAll() {
   stored_ = table_.ReadProperties();
   CheckHeader();
   CheckFrame();
+  CheckSignatures();
   CheckFilters();
   CheckRangeTombstones();
   CheckRangeFilter();
@@ -129,6 +130,16 @@ void SstableVerifier::CheckFilters() {
   if (!any_problem && table_.filter_state().code != filter::FilterStateCode::kOk) {
     Report(handle.offset, table_.filter_state().reason, !table_.filter_lacks_memory_);
   }
+}
+
+void SstableVerifier::CheckSignatures() {
+  const std::vector<SstableProblem> problems = signatures_.CheckBlocks();
+  problems_.insert(problems_.end(), problems.begin(), problems.end());
+  if (!problems.empty() || !stored_.ok() || !table_.has_signatures()) return;
+  if (signatures_.num_signatures() == stored_->num_signatures) return;
+  Report(table_.footer_.properties.offset,
+         absl::StrCat("properties block: num_signatures is ", stored_->num_signatures,
+                      " but the file has ", signatures_.num_signatures()));
 }
 
 void SstableVerifier::CheckRangeFilter() {
@@ -304,6 +315,10 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     report("a value that ends before its write time");
   }
   AskFilters(UserKey(key), report);
+  if (IsReadableEntry(Type(key), value)) {
+    const std::string_view problem = signatures_.CheckEntry(key, value);
+    if (!problem.empty()) report(problem);
+  }
   if (table_.range_filter() != nullptr) {
     // [key, key + 00) is the shortest range that holds the key, and none but it.
     key_successor_.assign(UserKey(key));
@@ -346,6 +361,9 @@ void SstableVerifier::CheckCounts() {
   expect("num_deletions", seen_.num_deletions, stored.num_deletions);
   expect("num_merges", seen_.num_merges, stored.num_merges);
   expect("num_range_deletions", seen_.num_range_deletions, stored.num_range_deletions);
+  expect("signature_bytes", table_.figures_.signature_bytes, stored.signature_bytes);
+  expect("signature_index_bytes", table_.figures_.signature_index_bytes,
+         stored.signature_index_bytes);
   expect("range_filter_bytes", table_.footer_.range_filter.size, stored.range_filter_bytes);
   expect("range_tombstone_bytes", seen_.range_tombstone_bytes, stored.range_tombstone_bytes);
   expect("num_with_write_time", seen_.write_times.num_entries, stored.write_times.num_entries);

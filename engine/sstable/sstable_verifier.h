@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "engine/sstable/filter_block_verifier.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/signature_verifier.h"
 #include "engine/sstable/sstable_reader.h"
 #include "winnow/filter/filter_key.h"
 
@@ -23,8 +24,10 @@ namespace winnow {
 // One run of SstableReader::Verify. Reads past the cache, so that it sees what the file holds now.
 class SstableVerifier {
  public:
-  SstableVerifier(const SstableReader& table, KeyTimeParser key_time_parser)
-      : table_(table), key_time_parser_(key_time_parser) {
+  // Either parser may be null.
+  SstableVerifier(const SstableReader& table, KeyTimeParser key_time_parser,
+                  SignedEntryParser signed_entry_parser)
+      : table_(table), key_time_parser_(key_time_parser), signatures_(table, signed_entry_parser) {
     if (key_time_parser != nullptr) seen_.key_times.emplace();
   }
 
@@ -41,6 +44,7 @@ class SstableVerifier {
   const std::vector<SstableProblem>& CheckFilter(const FilterBlockSource& source,
                                                  std::span<const filter::BuiltUnit> units,
                                                  std::string_view key_text, std::string_view name);
+  void CheckSignatures();
   void CheckRangeTombstones();
   void CheckRangeFilter();
   void CheckIndex();
@@ -66,6 +70,7 @@ class SstableVerifier {
 
   const SstableReader& table_;
   const KeyTimeParser key_time_parser_;  // may be null
+  SignatureVerifier signatures_;
   std::vector<CheckedFilter> filters_;
   std::vector<SstableProblem> problems_;
   struct BadEntries {

@@ -298,6 +298,7 @@ RecorderTotals Recorder::Sum() const {
     add(Ticker::kDataBlocksRead, thread->reads_.data_blocks_read);
     add(Ticker::kIndexBlocksRead, thread->reads_.index_blocks_read);
     add(Ticker::kFilterBlocksRead, thread->reads_.filter_blocks_read);
+    add(Ticker::kSignatureBlocksRead, thread->reads_.signature_blocks_read);
     add(Ticker::kBytesRead, thread->reads_.bytes_read);
     add(Ticker::kBlockCacheHits, thread->reads_.block_cache_hits);
     add(Ticker::kBlockCacheMisses, thread->reads_.block_cache_misses);

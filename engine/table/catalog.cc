@@ -62,7 +62,7 @@ absl::StatusOr<Catalog> Catalog::Open(DBImpl* db) {
   }
   if (!family.ok()) return family.status();
   // From here on writes that do not come by WriteAsOwner are refused.
-  db->ReserveForOwner(*family, nullptr, nullptr);
+  db->ReserveForOwner(*family, {});
   return Catalog(db, *family);
 }
 

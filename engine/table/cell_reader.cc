@@ -48,12 +48,12 @@ absl::StatusOr<RowMarkers> LoadRowMarkers(const CellMoment& moment, const Family
 }
 
 // The markers of the row are shown, and hide nothing.
-absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(CellMoment& moment,
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const FamilyRules& rules,
+                                                         CellMoment& moment,
                                                          const FamilyState& family,
                                                          std::string_view row, CellQuery query) {
   std::string lower;
   AppendRowMarkerPrefix(row, &lower);
-  const FamilyRules& rules = family.rules->Load();
   auto cursor = std::make_unique<FamilyCursor>(
       moment.NewIterator(family, lower, EndOfPrefix(lower), TimesOf(query, rules)), rules,
       moment.Now(), std::move(query));
@@ -198,12 +198,14 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
 // Whether markers of the row have to be read is known after the view is fixed. Where they must be,
 // both are read as of one snapshot; the first such marker may come just now, and then the iterator
 // is made once more.
-absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const FamilyState& family,
-                                                      std::string_view row, CellQuery query,
-                                                      FamilyCursor::GarbageSink garbage) {
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRowBy(const FamilyRules& rules,
+                                                        CellMoment& moment,
+                                                        const FamilyState& family,
+                                                        std::string_view row, CellQuery query,
+                                                        FamilyCursor::GarbageSink garbage) {
   std::string lower;
   if (query.is_raw) [[unlikely]]
-    return OpenRawRow(moment, family, row, std::move(query));
+    return OpenRawRow(rules, moment, family, row, std::move(query));
   AppendCellPrefix(row, &lower);
   // A single column has bounds of its own, so that a filter that knows columns (ROWCOL) can rule it
   // out. Of several, the bounds are those of the row's cells, from the first of them on.
@@ -212,7 +214,6 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
   const std::string upper = EndOfPrefix(lower);
   if (!is_column && !query.columns.empty()) lower.append(query.columns.front());
 
-  const FamilyRules& rules = family.rules->Load();
   const std::optional<KeyTimeBounds> times = TimesOf(query, rules);
   const uint64_t min_timestamp = query.min_timestamp;
   if (family.rules->has_row_markers()) WINNOW_RETURN_IF_ERROR(moment.Fix());
@@ -234,6 +235,12 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
   cursor->Seek(lower);
   WINNOW_RETURN_IF_ERROR(cursor->status());
   return cursor;
+}
+
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const FamilyState& family,
+                                                      std::string_view row, CellQuery query,
+                                                      FamilyCursor::GarbageSink garbage) {
+  return OpenRowBy(family.rules->Load(), moment, family, row, std::move(query), std::move(garbage));
 }
 
 }  // namespace winnow

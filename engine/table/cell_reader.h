@@ -78,6 +78,10 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
 absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const FamilyState& family,
                                                       std::string_view row, CellQuery query,
                                                       FamilyCursor::GarbageSink garbage = nullptr);
+// The same by these rules, which the family had when a longer read began.
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRowBy(
+    const FamilyRules& rules, CellMoment& moment, const FamilyState& family, std::string_view row,
+    CellQuery query, FamilyCursor::GarbageSink garbage = nullptr);
 
 }  // namespace winnow
 

@@ -4,6 +4,7 @@
 #include "engine/db/db_impl.h"
 #include "engine/table/catalog.h"
 #include "engine/table/cell_key.h"
+#include "engine/table/signed_columns.h"
 #include "engine/table/table_schema.h"
 
 namespace winnow {
@@ -22,7 +23,10 @@ absl::StatusOr<std::vector<std::string>> ReserveTables(DB& db) {
       // Named even if it is missing: it is the table's to make anew.
       names.push_back(ColumnFamilyName(table, family.schema.name));
       const absl::StatusOr<ColumnFamily*> there = db.FindColumnFamily(names.back());
-      if (there.ok()) store.ReserveForOwner(*there, ParseCellTime, nullptr);
+      if (!there.ok()) continue;
+      store.ReserveForOwner(
+          *there, {.key_time_parser = ParseCellTime, .signed_entry_parser = ParseSignedCell});
+      store.SetSignedFields(*there, SignedFieldsOf(family.schema));
     }
   }
   return names;

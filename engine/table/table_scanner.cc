@@ -2,6 +2,10 @@
 // their rows comes next. In reverse only rows are sought backward: the greatest of any family that
 // has keys below before_ comes next, and all cursors seek it, since the cells of a row are given in
 // their usual order. So each row costs two seeks a family.
+//
+// Where the filter asks for values that signatures know, rows come from these, and each is read
+// like a single one, past the files whose filters do not have it: the filter decides about it as
+// about any other.
 #include "engine/table/table_scanner.h"
 
 #include <algorithm>
@@ -75,6 +79,17 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
   const bool is_empty = (!bounds.upper.empty() && bounds.lower >= bounds.upper) ||
                         (filter && filter->rows().ranges().empty());
   if (is_empty) plan.clear();
+  const bool may_have_signatures = filter && !options.reverse && !options.raw;
+  if (may_have_signatures && moment.changes == nullptr) {
+    WINNOW_ASSIGN_OR_RETURN(
+        std::unique_ptr<RowCandidates> candidates,
+        RowCandidates::Open(&moment, plan, *TableFilterAccess::node(options.filter), bounds.lower,
+                            bounds.upper));
+    if (candidates != nullptr) {
+      scanner->UseSignatures(std::move(moment), std::move(plan), std::move(candidates));
+      return std::unique_ptr<RowScanner>(std::move(scanner));
+    }
+  }
   for (FamilyQuery& query : plan) {
     const FamilyRules& rules = query.family->rules->Load();
     std::unique_ptr<Iterator> iterator =
@@ -87,11 +102,30 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
   return std::unique_ptr<RowScanner>(std::move(scanner));
 }
 
+void TableScanner::UseSignatures(CellMoment moment, std::vector<FamilyQuery> plan,
+                                 std::unique_ptr<RowCandidates> candidates) {
+  signed_rows_ = std::make_unique<SignedRows>();
+  signed_rows_->moment = std::move(moment);
+  signed_rows_->candidates = std::move(candidates);
+  for (FamilyQuery& query : plan) {
+    signed_rows_->rules.push_back(&query.family->rules->Load());
+    signed_rows_->queries.push_back(std::move(query.cells));
+    families_.push_back({query.family, nullptr});
+  }
+}
+
+TableScanner::~TableScanner() {
+  if (signed_rows_ == nullptr) return;
+  static_cast<DBImpl*>(signed_rows_->moment.db)
+      ->CountSignatureRows(signed_rows_->num_candidates, signed_rows_->num_found);
+}
+
 // Errors before what was found: it may be less than there is. A cursor that stands on a cell has
 // met none.
 bool TableScanner::NoteErrors() {
   for (const Family& family : families_) {
     if (!status_.ok()) return true;
+    if (family.cursor == nullptr) continue;
     if (!family.cursor->Valid()) status_ = family.cursor->status();
   }
   return !status_.ok();
@@ -106,6 +140,37 @@ bool TableScanner::FindRowForward() {
   }
   if (first == nullptr) return false;
   row_.assign(first->row());
+  return true;
+}
+
+// A row of which nothing is left comes as well, without cells.
+bool TableScanner::FindSignedRow() {
+  SignedRows& rows = *signed_rows_;
+  for (;;) {
+    if (!rows.candidates->Next(&row_)) {
+      status_ = rows.candidates->status();
+      return false;
+    }
+    unescaped_row_.clear();
+    AppendUnescaped(row_, &unescaped_row_);
+    // What the filter's ranges leave out is not read.
+    const ByteRanges::Range* const range = filter_->rows().FirstEndingBehind(unescaped_row_);
+    is_at_end_ = range == nullptr;
+    if (is_at_end_) return false;
+    if (range->Has(unescaped_row_)) break;
+  }
+  rows.num_candidates++;
+  for (size_t i = 0; i < families_.size(); i++) {
+    // The one before is of another row.
+    families_[i].cursor = nullptr;
+    absl::StatusOr<std::unique_ptr<FamilyCursor>> cursor = OpenRowBy(
+        *rows.rules[i], rows.moment, *families_[i].state, unescaped_row_, rows.queries[i]);
+    if (!cursor.ok()) {
+      status_ = cursor.status();
+      return false;
+    }
+    families_[i].cursor = *std::move(cursor);
+  }
   return true;
 }
 
@@ -134,6 +199,7 @@ bool TableScanner::FindRowBackward() {
 
 // An error is noted before the row's cells are given; in reverse the next seek would forget it.
 bool TableScanner::FindRow() {
+  if (signed_rows_ != nullptr) return FindSignedRow();
   return is_reverse_ ? FindRowBackward() && !NoteErrors() : FindRowForward();
 }
 
@@ -255,6 +321,7 @@ bool TableScanner::FindNext(RowResult* row) {
     if (result.num_cells() == 0) continue;
     result.SetEscapedRow(row_);
     if (is_new_row) num_rows_++;
+    if (is_new_row && signed_rows_ != nullptr) signed_rows_->num_found++;
     return true;
   }
   row->Clear();

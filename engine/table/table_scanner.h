@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/table/cell_reader.h"
+#include "engine/table/row_candidates.h"
 #include "engine/table/row_filter.h"
 #include "engine/table/row_result.h"
 #include "winnow/table.h"
@@ -20,6 +21,7 @@ class TableScanner final : public RowScanner {
   static absl::StatusOr<std::unique_ptr<RowScanner>> Open(CellMoment moment,
                                                           const TableState& table,
                                                           const ScanOptions& options);
+  ~TableScanner() override;
 
   bool Next(RowResult* row) override;
   absl::Status status() const override { return status_; }
@@ -27,7 +29,17 @@ class TableScanner final : public RowScanner {
  private:
   struct Family {
     const FamilyState* state;
-    std::unique_ptr<FamilyCursor> cursor;
+    std::unique_ptr<FamilyCursor> cursor;  // of the whole scan, or of a row; null: of none yet
+  };
+  // Instead of a walk over all rows: those that signatures do not rule out, each read by itself.
+  struct SignedRows {
+    CellMoment moment;
+    std::unique_ptr<RowCandidates> candidates;
+    // Of the families, in their order; rules as they were when the scan began.
+    std::vector<CellQuery> queries;
+    std::vector<const FamilyRules*> rules;
+    uint64_t num_candidates = 0;
+    uint64_t num_found = 0;
   };
   // Of keys; an empty one is none.
   struct Bounds {
@@ -41,11 +53,14 @@ class TableScanner final : public RowScanner {
     if (options.filter.is_set()) filter_.emplace(options, is_reverse_);
   }
 
+  void UseSignatures(CellMoment moment, std::vector<FamilyQuery> plan,
+                     std::unique_ptr<RowCandidates> candidates);
   // What Next gives. May throw std::bad_alloc.
   bool FindNext(RowResult* row);
   // To the next row; false: there is none, or status_ says why.
   bool FindRow();
   bool FindRowForward();
+  bool FindSignedRow();
   bool FindRowBackward();
   // False if the filter passes over the row, or over rows up to a further one; the families stand
   // behind them then.
@@ -62,8 +77,9 @@ class TableScanner final : public RowScanner {
   const size_t max_cells_;
   std::optional<RowFilter> filter_;
   std::vector<Family> families_;
-  std::string row_;            // escaped
-  std::string unescaped_row_;  // for the filter
+  std::unique_ptr<SignedRows> signed_rows_;  // null: all rows are walked
+  std::string row_;                          // escaped
+  std::string unescaped_row_;                // for the filter
   bool is_in_row_ = false;
   std::string before_;  // keys of the rows to come are smaller, in reverse
   bool is_at_end_ = false;

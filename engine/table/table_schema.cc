@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
+#include "engine/table/signed_columns.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/spec.h"
 
@@ -79,6 +80,9 @@ absl::Status CheckFamilyRules(const FamilySchema& family) {
   if (const auto spec = filter::ParseFilterSpec(texts.filter); !spec.ok()) {
     return BadSchema(family.name, absl::StrCat("FILTER: ", spec.status().message()));
   }
+  if (const absl::Status columns = CheckSignature(family.signature); !columns.ok()) {
+    return BadSchema(family.name, absl::StrCat("SIGNATURE: ", columns.message()));
+  }
   return absl::OkStatus();
 }
 
@@ -89,18 +93,21 @@ bool GetFamily(std::string_view* rest, StoredFamily* family) {
   std::string_view bloom_filter;
   std::string_view filter;
   std::string_view garbage_rule;
+  std::string_view signature;
   uint64_t flags = 0;
   if (!GetLengthPrefixed(rest, &name) || !GetVarint32(rest, &family->schema.max_versions) ||
       !GetVarint32(rest, &family->schema.min_versions) ||
       !GetVarint64(rest, &family->schema.ttl_seconds) || !GetLengthPrefixed(rest, &bloom_filter) ||
       !GetLengthPrefixed(rest, &filter) || !GetLengthPrefixed(rest, &garbage_rule) ||
-      !GetVarint64(rest, &family->tightened_ms) || !GetVarint64(rest, &flags)) {
+      !GetLengthPrefixed(rest, &signature) || !GetVarint64(rest, &family->tightened_ms) ||
+      !GetVarint64(rest, &flags)) {
     return false;
   }
   family->schema.name.assign(name);
   family->schema.bloom_filter.assign(bloom_filter);
   family->schema.filter.assign(filter);
   family->schema.garbage_rule.assign(garbage_rule);
+  family->schema.signature.assign(signature);
   family->has_row_markers = (flags & kHasRowMarkers) != 0;
   family->has_cell_ttls = (flags & kHasCellTtls) != 0;
   return flags <= (kHasRowMarkers | kHasCellTtls);
@@ -190,6 +197,7 @@ std::string EncodeTable(const StoredTable& table) {
     PutLengthPrefixed(&stored, family.schema.bloom_filter);
     PutLengthPrefixed(&stored, family.schema.filter);
     PutLengthPrefixed(&stored, family.schema.garbage_rule);
+    PutLengthPrefixed(&stored, family.schema.signature);
     PutVarint64(&stored, family.tightened_ms);
     PutVarint64(&stored, (family.has_row_markers ? kHasRowMarkers : 0) |
                              (family.has_cell_ttls ? kHasCellTtls : 0));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/table/signed_columns.h"
 #include "engine/table/table_database.h"
 #include "filter/base/out_of_memory.h"
 
@@ -91,7 +92,10 @@ const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
   cells.rules().Store(LiveRules::Prepare(RulesOf(family)));
   cells.rules().StoreFlags(family.has_row_markers, family.has_cell_ttls);
   cells.SetClock(clock_.get());
-  store().ReserveForOwner(column_family, ParseCellTime, &cells);
+  store().ReserveForOwner(column_family, {.key_time_parser = ParseCellTime,
+                                          .signed_entry_parser = ParseSignedCell,
+                                          .lifetimes = &cells});
+  store().SetSignedFields(column_family, SignedFieldsOf(family.schema));
   families_.push_back(std::make_unique<FamilyState>(
       FamilyState{family.schema.name, column_family, &cells.rules()}));
   return families_.back().get();
@@ -246,19 +250,27 @@ absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered
   // A family that stays keeps its FamilyState: a TableWriter takes a new one for a new family.
   std::list<FamilyList> lists(1);
   FamilyList& list = lists.front();
-  std::vector<std::pair<LiveRules*, LiveRules::Prepared>> new_rules;
+  struct Change {
+    const FamilyState* family;
+    LiveRules::Prepared rules;
+    SignedFields signed_fields;
+  };
+  std::vector<Change> changes;
   for (const StoredFamily& family : altered.families) {
     const std::string name = ColumnFamilyName(table, family.schema.name);
     if (const auto old = entry->state->Find(family.schema.name); old.ok()) {
       list.push_back(*old);
-      new_rules.emplace_back((*old)->rules, LiveRules::Prepare(RulesOf(family)));
+      changes.push_back({*old, LiveRules::Prepare(RulesOf(family)), SignedFieldsOf(family.schema)});
       continue;
     }
     WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const column_family, db_->FindColumnFamily(name));
     list.push_back(AddFamilyState(table, family, column_family));
   }
   WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(table, altered, added, removed));
-  for (auto& [live, rules] : new_rules) live->Store(std::move(rules));
+  for (Change& change : changes) {
+    change.family->rules->Store(std::move(change.rules));
+    store().SetSignedFields(change.family->column_family, std::move(change.signed_fields));
+  }
   entry->stored = std::move(altered);
   // Lists are kept until the database is closed, for readers without locks; so none is kept without
   // need.

@@ -2,6 +2,7 @@
 // it names: opened, asked, iterated both ways and verified.
 
 #include "engine/sstable/filter_ledger.h"
+#include "engine/sstable/signature_cursor.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_reader.h"
@@ -15,8 +16,15 @@ using winnow::fuzz::Require;
 
 constexpr char kPath[] = "/000007.sst";
 
+// Each key is a group of its own; an operand leaves a table without signatures.
+bool ParseWholeKey(std::string_view key, std::string_view value, winnow::SignedEntry* parsed) {
+  *parsed = {.group = key, .has_value = true, .field = "field", .value = value};
+  return true;
+}
+
 std::string BuildTable(int keys, winnow::Compression compression, const char* filter,
-                       bool has_range_tombstones = false, std::vector<double> unit_bits = {}) {
+                       bool has_range_tombstones = false, std::vector<double> unit_bits = {},
+                       bool is_signed = false) {
   const auto files = winnow::NewMemoryFileSystem();
   winnow::SstableBuilderOptions options;
   options.filter_spec = *winnow::filter::ParseFilterSpec(filter);
@@ -27,13 +35,17 @@ std::string BuildTable(int keys, winnow::Compression compression, const char* fi
   options.index_partition_bytes = 128;
   options.compression = compression;
   options.file_id = 0x5eed;
+  if (is_signed) {
+    options.signed_entry_parser = ParseWholeKey;
+    options.signed_fields = {"field", "other"};
+  }
   winnow::SstableBuilder builder(options, *files->Create(kPath, {}), kPath);
   for (int i = 0; i < keys; i++) {
     std::string key;
-    const winnow::EntryType type = i % 5 == 0   ? winnow::EntryType::kDelete
-                                   : i % 5 == 1 ? winnow::EntryType::kPutWithTime
-                                   : i % 5 == 2 ? winnow::EntryType::kMerge
-                                                : winnow::EntryType::kPut;
+    const winnow::EntryType type = i % 5 == 0                 ? winnow::EntryType::kDelete
+                                   : i % 5 == 1               ? winnow::EntryType::kPutWithTime
+                                   : i % 5 == 2 && !is_signed ? winnow::EntryType::kMerge
+                                                              : winnow::EntryType::kPut;
     winnow::AppendInternalKey(&key, "key" + std::to_string(1000 + i), static_cast<uint64_t>(i) + 1,
                               type);
     Require(builder.Add(key, i % 5 == 0 ? "" : std::string(20, 'v')).ok(), "an entry is added");
@@ -76,7 +88,15 @@ void Use(const std::string& bytes) {
   size_t seen = 0;
   for (iterator->SeekToFirst(); iterator->Valid() && seen <= most; iterator->Next()) seen++;
   for (iterator->SeekToLast(); iterator->Valid() && seen <= 2 * most; iterator->Prev()) seen++;
-  table.Verify();
+  if (table.has_signatures()) {
+    winnow::SignatureCursor signatures(table, {});
+    if (signatures.Open().ok()) {
+      size_t groups = 0;
+      for (signatures.Seek("key1007"); signatures.Valid(); signatures.Next()) groups++;
+      Require(groups <= most, "a group takes some bytes");
+    }
+  }
+  table.Verify(nullptr, ParseWholeKey);
 }
 
 }  // namespace
@@ -91,6 +111,8 @@ std::vector<std::string> winnow::fuzz::Seeds() {
           BuildTable(60, Compression::kNone, "blocked_bloom:10+range:20"),
           BuildTable(60, Compression::kLz4, "cuckoo:12"),
           BuildTable(60, Compression::kZstd, "bloom", false, {5, 5}),
+          BuildTable(60, Compression::kNone, "none", false, {}, /*is_signed=*/true),
+          BuildTable(60, Compression::kZstd, "bloom", false, {}, /*is_signed=*/true),
           BuildTable(60, Compression::kSnappy, "none")};
 }
 

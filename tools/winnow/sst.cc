@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "engine/sstable/signature_cursor.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_reader.h"
 #include "tools/winnow/commands.h"
@@ -62,6 +63,24 @@ Json RangeFilterAsJson(const SstableReader& table) {
               {"bits_per_key", info.bits_per_key},
               {"prefix_bytes", info.prefix.size()},
               {"expected_fpr_of_one", info.expected_fpr_of_one}};
+}
+
+// Fields and groups are qualifiers and rows in a table's family, as its keys have them.
+Json SignaturesAsJson(const SstableReader& table, const SstableProperties& properties, bool hex) {
+  SignatureCursor cursor(table, {});
+  if (const absl::Status opened = cursor.Open(); !opened.ok()) {
+    return Json{{"state", "unusable"}, {"reason", ToStd(opened.message())}};
+  }
+  Json fields = Json::array();
+  for (const std::string_view field : cursor.index().fields) {
+    fields.push_back(ToText(field, hex ? TextForm::kHex : TextForm::kEscaped));
+  }
+  return Json{{"state", "ok"},
+              {"fields", std::move(fields)},
+              {"groups", properties.num_signatures},
+              {"blocks", cursor.index().blocks.size()},
+              {"bytes", properties.signature_bytes},
+              {"index_bytes", properties.signature_index_bytes}};
 }
 
 Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
@@ -162,6 +181,7 @@ class SstPrinter {
                    {"properties", std::move(properties)},
                    {"filter", std::move(filter)},
                    {"range_filter", std::move(range_filter)}};
+      if (table.has_signatures()) json["signatures"] = SignaturesAsJson(table, stored, hex_);
       if (blocks_) WINNOW_RETURN_IF_ERROR(AddBlocks(table, &json));
       output_.Write(ToLine(json));
     } else {
@@ -174,6 +194,10 @@ class SstPrinter {
       if (table.range_filter() != nullptr) {
         output_.Line("Range filter:");
         output_.Write(AsTable(range_filter));
+      }
+      if (table.has_signatures()) {
+        output_.Line("Signatures:");
+        output_.Write(AsTable(SignaturesAsJson(table, stored, hex_)));
       }
       if (blocks_) WINNOW_RETURN_IF_ERROR(PrintBlocks(table));
     }
@@ -305,7 +329,7 @@ Without FILE every SSTable in --db. The sampled FPR is the share of a million ra
 that the filter lets through. Checksums of what is read are verified.)",
       .json = R"(
 one line per file: file, file_id, database_id, file_bytes, properties, filter, range_filter,
-blocks (--blocks); with --keys then one line per entry: key, sequence, type, value_bytes, and
+signatures (if it has any), blocks (--blocks); with --keys then one line per entry: key, sequence, type, value_bytes, and
 written, the time, where a value has one; and one per range deletion: key, end, sequence, type)",
       .examples = R"(
   winnow sst --db=/tmp/fruit

@@ -3,9 +3,11 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,6 +27,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr std::string_view kSignature = "SIGNATURE";
+
 absl::StatusOr<uint64_t> NumberOf(const std::string& name, const std::string& text) {
   uint64_t number = 0;
   if (absl::SimpleAtoi(text, &number)) return number;
@@ -32,23 +36,20 @@ absl::StatusOr<uint64_t> NumberOf(const std::string& name, const std::string& te
 }
 
 absl::Status SetAttribute(const std::string& name, const std::string& value, FamilySchema* family) {
-  if (name == "BLOOMFILTER") {
-    family->bloom_filter = value;
-    return absl::OkStatus();
-  }
-  if (name == "FILTER") {
-    family->filter = value;
-    return absl::OkStatus();
-  }
-  if (name == "GARBAGE_RULE") {
-    family->garbage_rule = value;
+  std::string* const text = name == "BLOOMFILTER"    ? &family->bloom_filter
+                            : name == "FILTER"       ? &family->filter
+                            : name == "GARBAGE_RULE" ? &family->garbage_rule
+                            : name == kSignature     ? &family->signature
+                                                     : nullptr;
+  if (text != nullptr) {
+    *text = value;
     return absl::OkStatus();
   }
   if (name != "VERSIONS" && name != "TTL" && name != "MIN_VERSIONS") {
     return absl::InvalidArgumentError(
         absl::StrCat("a family has no attribute '", name,
-                     "', but VERSIONS, TTL (seconds), MIN_VERSIONS, GARBAGE_RULE, BLOOMFILTER and "
-                     "FILTER"));
+                     "', but VERSIONS, TTL (seconds), MIN_VERSIONS, GARBAGE_RULE, BLOOMFILTER, "
+                     "FILTER and SIGNATURE"));
   }
   WINNOW_ASSIGN_OR_RETURN(const uint64_t number, NumberOf(name, value));
   if (name == "TTL") {
@@ -60,7 +61,8 @@ absl::Status SetAttribute(const std::string& name, const std::string& value, Fam
   return absl::OkStatus();
 }
 
-// "NAME" or "NAME,ATTRIBUTE=VALUE,...". What is not said is as in `before`.
+// "NAME" or "NAME,ATTRIBUTE=VALUE,...". What is not said is as in `before`. Behind SIGNATURE=COLUMN
+// other columns follow likewise, up to what has a '='.
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& word, const TableSchema& before) {
   const std::vector<std::string> parts = absl::StrSplit(word, ',');
   FamilySchema family{.name = parts[0]};
@@ -68,8 +70,11 @@ absl::StatusOr<FamilySchema> ParseFamily(const std::string& word, const TableSch
     if (old.name == family.name) family = old;
   }
   for (size_t i = 1; i < parts.size(); i++) {
-    const std::pair<std::string, std::string> pair =
-        absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
+    std::pair<std::string, std::string> pair = absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
+    const bool is_list = pair.first == kSignature;
+    for (; is_list && i + 1 < parts.size() && !absl::StrContains(parts[i + 1], '='); i++) {
+      absl::StrAppend(&pair.second, ",", parts[i + 1]);
+    }
     WINNOW_RETURN_IF_ERROR(SetAttribute(pair.first, pair.second, &family));
   }
   return family;
@@ -122,7 +127,8 @@ absl::StatusOr<ExitCode> DescribeTable(const TableCall& call) {
                            ",MIN_VERSIONS=", family.min_versions)
             : absl::StrCat(",GARBAGE_RULE=", family.garbage_rule);
     lines.push_back(absl::StrCat(family.name, rules, ",BLOOMFILTER=", family.bloom_filter,
-                                 ",FILTER=", family.filter));
+                                 ",FILTER=", family.filter,
+                                 family.signature.empty() ? "" : ",SIGNATURE=", family.signature));
   }
   return PrintAnswer(call.arguments, SchemaJson(schema), absl::StrJoin(lines, "\n"), call.output);
 }
@@ -275,8 +281,9 @@ Verbs, in HBase's words; a COLUMN is FAMILY:QUALIFIER, and where it says so FAMI
   explain TABLE ROW COLUMN                      what is stored of a column, and what hides it
   import TABLE [FILE]... | export TABLE         lines of text, by HBase's ImportTsv
 Attributes: VERSIONS, TTL (seconds), MIN_VERSIONS, or instead of these GARBAGE_RULE (as
-maxversions=9 or maxage=7d); BLOOMFILTER (ROW, ROWCOL, NONE, ROWPREFIX_FIXED_LENGTH:N) and
-FILTER (as blocked_bloom:10). --where is HBase's filter text, as ValueFilter(>, 'binary:M');
+maxversions=9 or maxage=7d); BLOOMFILTER (ROW, ROWCOL, NONE, ROWPREFIX_FIXED_LENGTH:N); FILTER
+(as blocked_bloom:10); SIGNATURE (columns, separated by commas, by whose values --where finds
+rows without reading all). --where is HBase's filter text, as ValueFilter(>, 'binary:M');
 --raw shows markers of deletes, too, and what they hide. Cells are printed one a line,
 ROW<TAB>COLUMN<TAB>TIMESTAMP<TAB>VALUE. Every verb opens the database for writing. Exit code
 1 if get, get_counter, exists or explain finds nothing.
@@ -294,7 +301,7 @@ over so; where single cells have times to live of their own, with HBASE_CELL_TTL
       .json = R"(
 cells: one line each: {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V};
 describe: {"table":NAME,"families":[{"name","versions","ttl_seconds","min_versions",
-"garbage_rule","bloom_filter","filter"},...]}; list: {"tables":[NAME,...]}; exists: {"exists":B};
+"garbage_rule","bloom_filter","filter","signature"},...]}; list: {"tables":[NAME,...]}; exists: {"exists":B};
 count: {"rows":N}; incr, append, get_counter: {"value":N or TEXT}; explain: {"stored":[...],
 "visible":N}; import: {"lines":N,"cells":N,"bad_lines":N,"seconds":S,"cells_per_second":R};
 others: {"ok":true})",

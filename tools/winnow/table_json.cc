@@ -13,7 +13,8 @@ Json SchemaJson(const TableSchema& schema) {
                         {"min_versions", family.min_versions},
                         {"garbage_rule", family.garbage_rule},
                         {"bloom_filter", family.bloom_filter},
-                        {"filter", family.filter}});
+                        {"filter", family.filter},
+                        {"signature", family.signature}});
   }
   return {{"table", schema.name}, {"families", std::move(families)}};
 }

@@ -73,15 +73,22 @@ enum class Ticker : uint32_t {
   kIndexBlocksRead,   // [blocks] of indexes, or partitions of them, that reads loaded from files
   kFilterBlocksRead,  // [blocks] of filters that reads loaded from files, for want of room to keep
                       // them in memory (Options::charge_filters_to_cache)
-  kBytesRead,         // [bytes] of all three, as stored
-  kBlockCacheHits,    // [blocks] that reads found in the block cache
-  kBlockCacheMisses,  // [blocks] that reads looked for there in vain
-  kBlockLoadWaits,    // [blocks] of those, that another thread was loading: waited for, not read
-  kRowCacheHits,      // [keys] whose answer was kept (Options::row_cache_bytes)
-  kRowCacheAbsentHits,      // [keys] of those, that were not there
-  kRowCacheMisses,          // [keys] that tables were asked for though there is such a cache
-  kRowCacheForgotten,       // [keys] whose answer flushes forgot, since they were written
-  kFilesPassedByTime,       // [files] that reads of tables passed over by the times of their cells
+  kSignatureBlocksRead,  // [blocks] of signatures (FamilySchema::signature), or indexes of them,
+                         // that reads loaded from files
+  kBytesRead,            // [bytes] of all of these, as stored
+  kBlockCacheHits,       // [blocks] that reads found in the block cache
+  kBlockCacheMisses,     // [blocks] that reads looked for there in vain
+  kBlockLoadWaits,       // [blocks] of those, that another thread was loading: waited for, not read
+  kRowCacheHits,         // [keys] whose answer was kept (Options::row_cache_bytes)
+  kRowCacheAbsentHits,   // [keys] of those, that were not there
+  kRowCacheMisses,       // [keys] that tables were asked for though there is such a cache
+  kRowCacheForgotten,    // [keys] whose answer flushes forgot, since they were written
+  kFilesPassedByTime,    // [files] that reads of tables passed over by the times of their cells
+  // Scans for values of columns that have signatures:
+  kSignatureScans,       // [scans]
+  kSignatureRowsAsked,   // [rows] whose signature they looked at, in each SSTable that has one
+  kSignatureCandidates,  // [rows] that signatures, or what has none, did not rule out: read whole
+  kSignatureRowsFound,   // [rows] of those, of which something was shown
   kFalsePositiveCacheHits,  // [look-ups] of a file whose filter's false positive was remembered: no
                             // block
                             // was read
@@ -91,6 +98,8 @@ enum class Ticker : uint32_t {
   kFilterUnitsDropped,  // [units] whose memory was given up for others'
 
   // What went wrong.
+  kSignaturesRefused,  // [reads] of an SSTable's signatures that met damage, and went on by its
+                       // rows
   kFiltersDamaged,     // [files] whose filter could not be used when the database was opened
   kBackgroundRetries,  // [failures] of flushes and compactions after which they are tried again
   kFilesQuarantined,   // [files] that compactions found damaged and leave alone

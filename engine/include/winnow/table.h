@@ -62,6 +62,8 @@ inline constexpr size_t kMaxRowBytes = 32'767;
 inline constexpr size_t kMaxQualifierBytes = size_t{64} << 10;
 inline constexpr size_t kMaxCellBytes = size_t{10} << 20;  // of a value
 inline constexpr uint32_t kUnlimitedVersions = 0x7fffffff;
+inline constexpr size_t kMaxSignedColumns = 32;
+inline constexpr size_t kMaxSignedColumnBytes = 255;
 
 // A column family of a table. Letters, digits, '_', '-' and '.' make a name.
 struct FamilySchema {
@@ -88,6 +90,19 @@ struct FamilySchema {
   // Their kind and size, as ColumnFamilyOptions::filter. Under Options::filter_memory_budget the
   // size plays no part.
   std::string filter = "blocked_bloom:10";
+  // Columns by whose values rows are found without reading all rows: "city,born". Each SSTable
+  // keeps a signature of each row, 80 bits, of which each value of these columns sets two, as
+  // PostgreSQL's index method `bloom` does. A Scan whose filter shows only rows that have certain
+  // values in some of them (SingleColumnValueFilter with `=`, `binary` and filterIfMissing,
+  // ColumnValueFilter with
+  // `=` and `binary`, AND with anything but WHILE) reads signatures, and then the rows that these
+  // let through, each from all SSTables. It gives the same rows. Of those that have n values, and
+  // none of k that are asked for, about (1 - (39/40)^n)^(2k) are read in vain. Scans in reverse,
+  // and raw ones, read all rows. Names of columns of this family with commas between, at most
+  // kMaxSignedColumns of 1 to kMaxSignedColumnBytes. Default empty: no signatures. What is in
+  // SSTables when the list changes has signatures by the new one once it is compacted
+  // (TableDatabase::MajorCompact), and is read until then.
+  std::string signature = {};
 
   friend bool operator==(const FamilySchema&, const FamilySchema&) = default;
 };

@@ -175,5 +175,36 @@ TEST(SstableSalvage, ValuesThatLookLikePropertiesDoNotHoldTheSearchUp) {
   EXPECT_LE(read_bytes, uint64_t{512} << 20);
 }
 
+// "key1000" is a group of its own, with one value.
+bool ParseWholeKey(std::string_view key, std::string_view value, SignedEntry* parsed) {
+  *parsed = {.group = key, .has_value = true, .field = "f", .value = value};
+  return true;
+}
+
+// Signatures lie behind the data, and are neither taken for data nor missed as such.
+TEST(SstableSalvage, SignaturesAreInNobodysWay) {
+  SstableBuilderOptions options;
+  options.signed_entry_parser = ParseWholeKey;
+  options.signed_fields = {"f"};
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    options.compression = compression;
+    const BuiltTable table = BuildTable(Numbers(), options);
+    const SstableBlockInfo properties = BlocksOf(table, BlockKind::kProperties).front();
+    ASSERT_GT(BlocksOf(table, BlockKind::kSignatures).size(), 1u);
+    // Without the footer the properties have to say where they are.
+    const Salvaged cut = Salvage(
+        std::make_unique<StringFile>(table.bytes.substr(0, table.bytes.size() - kFooterBytes)));
+    EXPECT_EQ(cut.keys.size(), 1'000u);
+    EXPECT_EQ(cut.problems.size(), 1u) << "the footer";
+    std::string bytes = table.bytes;
+    bytes[properties.offset] ^= 1;
+    const Salvaged without_properties = Salvage(std::make_unique<StringFile>(bytes));
+    EXPECT_EQ(without_properties.keys.size(), 1'000u);
+    EXPECT_EQ(without_properties.problems.size(), 1u) << "the properties";
+    bytes[BlocksOf(table, BlockKind::kIndex).front().offset] ^= 1;
+    EXPECT_EQ(Salvage(std::make_unique<StringFile>(bytes)).keys.size(), 1'000u);
+  }
+}
+
 }  // namespace
 }  // namespace winnow::sstable_salvage

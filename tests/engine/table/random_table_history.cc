@@ -61,7 +61,13 @@ class RandomHistory {
       family.garbage_rule = std::string(rules[Below(rules.size())].text);
     }
     family.bloom_filter = kBlooms[Below(kBlooms.size())];
+    family.signature = RandomSignature();
     return family;
+  }
+  std::string RandomSignature() {
+    static const std::vector<std::string> kSignatures = {"", "x", "y,x", std::string("x,x\0", 4),
+                                                         "other"};
+    return kSignatures[Below(kSignatures.size())];
   }
 
   std::string RandomRow() {
@@ -89,7 +95,9 @@ class RandomHistory {
     TableBatch::PutOptions options;
     if (Below(2) == 0) options.timestamp = RandomTimestamp();
     if (uses_cell_ttls_ && Below(4) == 0) options.ttl_ms = 1 + Below(15'000);
-    const std::string value = absl::StrCat("v", num_values_++);
+    // Some of few, so that rows and versions have equal ones.
+    const std::string value =
+        Below(2) == 0 ? absl::StrCat("s", Below(3)) : absl::StrCat("v", num_values_++);
     const auto& [row, family, qualifier] = name;
     batch->Put(table_, row, family, qualifier, value, options);
     model_.Put(name, options.timestamp.value_or(model_.now_ms()), value, options.ttl_ms);
@@ -174,6 +182,7 @@ class RandomHistory {
       family.ttl_seconds = 1 + Below(20);
     }
     family.bloom_filter = Below(2) == 0 ? "ROW" : "ROWCOL";
+    if (Below(2) == 0) family.signature = RandomSignature();
     const absl::Status altered = tables_->AlterTable(schema);
     ASSERT_TRUE(altered.ok()) << altered.ToString();
     model_.SetSchema(schema);
@@ -277,6 +286,7 @@ class RandomHistory {
     ASSERT_TRUE(*tables_->MayExist(options, table_, row) || expected.empty());
     ASSERT_NO_FATAL_FAILURE(CompareCell(model, snapshot));
     ASSERT_NO_FATAL_FAILURE(CompareFiltered(model, snapshot));
+    ASSERT_NO_FATAL_FAILURE(CompareValues(snapshot));
 
     options.reverse = Below(2) == 0;
     if (Below(2) == 0) options.start_row = RandomRow();
@@ -357,6 +367,52 @@ class RandomHistory {
     read(options, &actual);
     ASSERT_EQ(actual, expected) << options.filter.ToString();
     ASSERT_NO_FATAL_FAILURE(CompareFilteredRow(model, options, shows));
+  }
+
+  // Rows that have certain values: signatures find those that reading all rows does.
+  void CompareValues(const TableSnapshot* snapshot) {
+    struct Condition {
+      std::string family;
+      std::string qualifier;
+      std::string value;
+    };
+    std::vector<Condition> conditions;
+    std::string text;
+    for (uint64_t left = 1 + Below(2); left > 0; left--) {
+      const Condition& condition = conditions.emplace_back(
+          Condition{RandomFamilyName(), RandomQualifier(), absl::StrCat("s", Below(3))});
+      absl::StrAppend(&text, text.empty() ? "" : " AND ", "SingleColumnValueFilter('",
+                      condition.family, "', ", TableFilter::Quote(condition.qualifier),
+                      ", =, 'binary:", condition.value, "', true, true)");
+    }
+    ScanOptions options;
+    options.snapshot = snapshot;
+    options.max_versions = kUnlimitedVersions;
+    if (Below(2) == 0) options.start_row = RandomRow();
+    if (Below(2) == 0) options.stop_row = RandomRow();
+    if (Below(4) == 0) options.row_prefix = "r";
+    if (Below(4) == 0) options.min_timestamp = RandomTimestamp();
+    const auto holds = [&](const RowResult& row) {
+      return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+        const auto newest =
+            std::find_if(row.cells().begin(), row.cells().end(), [&](const CellView& cell) {
+              return cell.family == condition.family && cell.qualifier == condition.qualifier;
+            });
+        return newest != row.cells().end() && newest->value == condition.value;
+      });
+    };
+    std::vector<std::string> expected;
+    const auto scanner = tables_->Scan(options, table_);
+    RowResult row;
+    while (scanner->Next(&row)) {
+      if (!holds(row)) continue;
+      for (const CellView& cell : row.cells()) {
+        expected.push_back(
+            TableModel::Text(row.row(), cell.family, cell.qualifier, cell.timestamp, cell.value));
+      }
+    }
+    options.filter = *TableFilter::Parse(text);
+    ASSERT_EQ(tables_.Scan(table_, options), expected) << text;
   }
 
   // The reads of single rows ask the filter as well.

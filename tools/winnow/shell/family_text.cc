@@ -138,8 +138,11 @@ std::string DescribeFamily(const FamilySchema& family) {
           ? absl::StrCat("VERSIONS => '", family.max_versions, "', TTL => '", ttl,
                          "', MIN_VERSIONS => '", family.min_versions, "'")
           : absl::StrCat("GARBAGE_RULE => ", Quoted(family.garbage_rule));
+  // Most families have none, and HBase knows none.
+  const std::string signature =
+      family.signature.empty() ? "" : absl::StrCat(", SIGNATURE => ", Quoted(family.signature));
   return absl::StrCat("{NAME => ", Quoted(family.name), ", ", rules, ", BLOOMFILTER => ", bloom,
-                      ", FILTER => ", Quoted(family.filter), "}");
+                      ", FILTER => ", Quoted(family.filter), signature, "}");
 }
 
 absl::Status SetAttributes(Keywords attributes, FamilySchema* family,
@@ -158,6 +161,9 @@ absl::Status SetAttributes(Keywords attributes, FamilySchema* family,
   WINNOW_RETURN_IF_ERROR(SetBloomFilter(&attributes, family, ignored));
   WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> filter, attributes.TakeText("FILTER"));
   if (filter) family->filter = *filter;
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> signature,
+                          attributes.TakeText("SIGNATURE"));
+  if (signature) family->signature = *signature;
   WINNOW_RETURN_IF_ERROR(CheckFixed(&attributes));
   for (const std::string_view name : kStorageAttributes) {
     if (attributes.Take(name)) ignored->emplace_back(name);
