@@ -85,7 +85,7 @@ enum class Ticker : uint32_t {
   kRowCacheForgotten,    // [keys] whose answer flushes forgot, since they were written
   kFilesPassedByTime,    // [files] that reads of tables passed over by the times of their cells
   // Scans for values of columns that have signatures:
-  kSignatureScans,       // [scans]
+  kSignatureScans,       // [scans] of a family
   kSignatureRowsAsked,   // [rows] whose signature they looked at, in each SSTable that has one
   kSignatureCandidates,  // [rows] that signatures, or what has none, did not rule out: read whole
   kSignatureRowsFound,   // [rows] of those, of which something was shown

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "engine/base/write_time.h"
 #include "engine/sstable/signature_block.h"
+#include "engine/sstable/signature_builder.h"
 #include "engine/sstable/signature_cursor.h"
 #include "tests/engine/sstable/sstable_model.h"
 
@@ -151,6 +152,16 @@ TEST(SstableSignatures, AreOfTablesOnlyThatWereAskedForAndUnderstood) {
   EXPECT_FALSE(Open(Build(values, without_parser))->has_signatures());
   EXPECT_FALSE(Open(Build({{"a|city|1", "Ulm"}, {"unknown", ""}}, SignedOptions({"city"})))
                    ->has_signatures());
+}
+
+TEST(SstableSignatures, OfAGroupOfAnySizeTakeTheSameMemory) {
+  SignatureBuilder builder(ParsePath, {"city"}, 11, 4096);
+  for (int i = 0; i < 100'000; i++) {
+    builder.Add(MakeInternalKey(absl::StrCat("a|city|", 1'000'000 + i), 5, EntryType::kPut),
+                "value");
+  }
+  EXPECT_LT(builder.memory_bytes(), 100u);
+  EXPECT_EQ(builder.num_groups(), 0u) << "it may go on";
 }
 
 TEST(SstableSignatures, PassOverDeletionsAndWriteTimes) {

@@ -260,6 +260,17 @@ TEST_F(TableSignaturesTest, AChangedListHoldsForNewFilesAndOldOnesAreReadAllTheS
   EXPECT_EQ(Rows(Where("q1", "x")), "a c");
   EXPECT_EQ(Counted(Ticker::kSignatureRowsAsked), 3u) << "b has nothing to sign";
   EXPECT_EQ(Counted(Ticker::kSignatureCandidates), 2u);
+
+  // Signatures of q1 alone say nothing of q2, nor of rows that have no q1.
+  schema.families[0].signature = "q1,q2";
+  ASSERT_TRUE(tables_->AlterTable(schema).ok());
+  Put("a", "q2", "x");
+  Flush();
+  CountFromHere();
+  EXPECT_EQ(Rows(Where("q2", "x")), "a b");
+  EXPECT_EQ(Rows(Where("q1", "x") + " AND " + Where("q2", "x")), "a");
+  EXPECT_EQ(Counted(Ticker::kSignatureScans), 2u);
+  EXPECT_EQ(Counted(Ticker::kSignatureRowsAsked), 2u) << "of the file above";
 }
 
 TEST_F(TableSignaturesTest, LoadedFilesHaveThem) {
