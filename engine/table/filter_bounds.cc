@@ -193,6 +193,12 @@ bool DecidesRows(const FilterNode& node) {
   }
 }
 
+bool CountsRows(const FilterNode& node) {
+  return node.kind == FilterKind::kPage ||
+         std::any_of(node.children.begin(), node.children.end(),
+                     [](const auto& child) { return CountsRows(*child); });
+}
+
 // InclusiveStopFilter and PageFilter end reads as well, but by the order of rows and by rows that
 // are shown, not by what bounds would keep from them.
 bool MayEndReads(const FilterNode& node) {

@@ -18,6 +18,9 @@ ByteRanges ColumnsOf(const FilterNode& node);
 
 // Whether what is shown of a row is known only at its end.
 bool DecidesRows(const FilterNode& node);
+// Whether it counts the rows that it keeps. Such a filter must be asked last about the end of a
+// row: a row that another refuses there takes no place on the page.
+bool CountsRows(const FilterNode& node);
 // Whether what it refuses may end the read.
 bool MayEndReads(const FilterNode& node);
 

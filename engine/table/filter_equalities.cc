@@ -5,19 +5,13 @@
 // AND refuses only at the end; a PageFilter counts the rows that it is asked to keep.
 #include "engine/table/filter_equalities.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "engine/table/filter_bounds.h"
 
 namespace winnow {
 
 namespace {
-
-bool CountsRows(const FilterNode& node) {
-  return node.kind == FilterKind::kPage ||
-         std::any_of(node.children.begin(), node.children.end(),
-                     [](const auto& child) { return CountsRows(*child); });
-}
 
 bool IsEquality(const FilterNode& node) {
   const std::optional<Comparison>& comparison = node.comparison;

@@ -10,14 +10,6 @@ namespace winnow {
 
 namespace {
 
-// Such a filter must be asked last about the end of a row: a row that another refuses there takes
-// no place on the page.
-bool CountsRows(const FilterNode& node) {
-  return node.kind == FilterKind::kPage ||
-         std::any_of(node.children.begin(), node.children.end(),
-                     [](const auto& child) { return CountsRows(*child); });
-}
-
 class AndState final : public FilterState {
  public:
   AndState(const FilterNode& node, bool is_reverse) {

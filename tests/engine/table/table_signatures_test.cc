@@ -218,6 +218,28 @@ TEST_F(TableSignaturesTest, AnswerForSnapshotsOlderVersionsAndTimes) {
   EXPECT_EQ(Rows(Where("q1", "x"), early), "a");
 }
 
+TEST_F(TableSignaturesTest, RowsComeInPartsAsElsewhere) {
+  Create("q1", 3);
+  for (const std::string row : {"a", "b"}) {
+    for (const uint64_t timestamp : {10, 20, 30}) {
+      tables_.Put(table_, row, "f", "q1", timestamp, timestamp == 30 && row == "b" ? "y" : "x");
+    }
+  }
+  Flush();
+  ScanOptions options;
+  options.max_versions = 3;
+  options.max_cells = 2;
+  options.filter = *TableFilter::Parse("ColumnValueFilter('f', 'q1', =, 'binary:x')");
+  const auto scanner = tables_->Scan(options, table_);
+  std::vector<std::string> parts;
+  RowResult row;
+  while (scanner->Next(&row)) {
+    parts.push_back(absl::StrCat(std::string(row.row()), row.cells().size()));
+  }
+  EXPECT_EQ(absl::StrJoin(parts, " "), "a2 a1 b2");
+  EXPECT_EQ(Counted(Ticker::kSignatureScans), 1u);
+}
+
 TEST_F(TableSignaturesTest, ExpiredRowsAreNotFound) {
   table_ = tables_.Create(
       {.name = "t", .families = {{.name = "f", .ttl_seconds = 10, .signature = "q1"}}});
