@@ -38,8 +38,9 @@ namespace winnow {
 // before leaves everything as it was, and the values are shown again. What it throws fails the
 // compaction, as a value that is too long does: CompactRange returns it, and where the compaction
 // began by itself nothing can be written until the database is opened again. It must not call into
-// the database, where what might wait for the compaction (every write, CompactRange, Flush, Close and
-// the like) is refused with FailedPrecondition, and is called for each entry: what it takes compactions take.
+// the database, where what might wait for the compaction (every write, CompactRange, Flush, Close
+// and the like) is refused with FailedPrecondition, and is called for each entry: what it takes
+// compactions take.
 class CompactionFilter {
  public:
   enum class Decision {
