@@ -194,7 +194,7 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
   };
   const KeyTimeParser parse = own->key_time_parser();
   FirstInRange& entry = buffers->entry;
-  PrefixQuestion of_prefix(prefix);
+  filter::PrefixQuestion of_prefix(prefix);
   FirstQuestion question{&of_prefix, parse};
   WINNOW_ASSIGN_OR_RETURN(const bool is_searched, search(question, &entry));
   if (!is_searched) return FirstAnswer::kUnknown;
@@ -204,7 +204,7 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
   if (!is_plain) return FirstAnswer::kUnknown;
   if (far_markers.empty()) return FirstAnswer::kFound;
   if (parse == nullptr || !parse(UserKey(entry.key), &found)) return FirstAnswer::kUnknown;
-  PrefixQuestion of_markers(far_markers);
+  filter::PrefixQuestion of_markers(far_markers);
   question = {&of_markers, parse, found.time};
   WINNOW_ASSIGN_OR_RETURN(const bool are_markers_searched, search(question, &buffers->marker));
   if (!are_markers_searched) return FirstAnswer::kUnknown;

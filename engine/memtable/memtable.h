@@ -11,7 +11,6 @@
 #include "engine/base/capabilities.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
-#include "engine/base/prefix_question.h"
 #include "engine/memtable/arena.h"
 #include "engine/memtable/b_tree.h"
 #include "engine/memtable/memtable_tombstones.h"
@@ -77,7 +76,7 @@ class Memtable {
     return filter == nullptr || filter->MayContain(whole_key_hash);
   }
   // By the part that all keys that begin with the prefix have, if the filter knows one.
-  bool MayContainPrefix(PrefixQuestion* question) const {
+  bool MayContainPrefix(filter::PrefixQuestion* question) const {
     if (filter_key_.extractor.is_whole_key()) return true;
     const auto* asked = question->For(filter_key_.extractor, filter_key_.hash_seed);
     return asked == nullptr || MayContain(asked->hash);

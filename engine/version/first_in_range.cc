@@ -157,7 +157,7 @@ class Search {
   const Version& version_;
   const KeyTimeParser key_time_parser_;
   const std::optional<uint64_t> far_markers_from_;
-  PrefixQuestion& question_;
+  filter::PrefixQuestion& question_;
   const std::string_view prefix_;
   const LookupContext& context_;
   FirstInRange& first_;

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "engine/base/key_times.h"
-#include "engine/base/prefix_question.h"
 #include "engine/version/version.h"
+#include "winnow/filter/filter_key.h"
 
 namespace winnow {
 
@@ -30,7 +30,7 @@ struct FirstInRange {
 };
 
 struct FirstQuestion {
-  PrefixQuestion* prefix = nullptr;  // of a prefix that is not empty
+  filter::PrefixQuestion* prefix = nullptr;  // of a prefix that is not empty
   // Tells the times of keys, where they have any. Then the latest come first, and files that have
   // none as late as what was found are passed over.
   KeyTimeParser key_time_parser = nullptr;

@@ -117,7 +117,8 @@ std::string ProgramHelp() {
       &help,
       "\n"
       "`winnow COMMAND --help` explains each. Flags may stand before or after arguments;\n"
-      "-- ends them. Only load, ingest, import, put, merge, transact, families create, table create\n"
+      "-- ends them. Only load, ingest, import, put, merge, transact, families create, table "
+      "create\n"
       "and create in the shell make a missing database.\n"
       "Commands that read take no lock and may run beside the program that writes.\n"
       "\n",

@@ -51,8 +51,7 @@ TEST_F(CApiEvents, AListenerHearsOfWhatADatabaseDoes) {
   EXPECT_EQ(notes.kinds.back(), "database-closed");
   EXPECT_THAT(notes.kinds, Contains("flush-begin"));
   ASSERT_EQ(notes.flushes.size(), 1U);
-  EXPECT_THAT(notes.flushes.front(),
-              testing::StartsWith("default: flush of default ends after "));
+  EXPECT_THAT(notes.flushes.front(), testing::StartsWith("default: flush of default ends after "));
   EXPECT_EQ(also.kinds, notes.kinds);
   // The options have a share of it.
   EXPECT_EQ(notes.destroyed, 0);

@@ -69,7 +69,7 @@ TEST(Memtable, ItsFilterKnowsThePartsOfKeys) {
                     {*extractor, kSeed});
   const auto component = [](const std::string& text) { return text + std::string("\0\1", 2); };
   const auto may_have = [&](const std::string& prefix) {
-    PrefixQuestion question(prefix);
+    filter::PrefixQuestion question(prefix);
     const std::string upper = prefix.substr(0, prefix.size() - 1) + '\2';
     EXPECT_EQ(memtable.MayContainRange(prefix, upper), memtable.MayContainPrefix(&question));
     return memtable.MayContainPrefix(&question);

@@ -160,6 +160,33 @@ class FilterKeyExtractor {
   size_t num_parts_ = 1;
 };
 
+// QuestionOfPrefix for several filters: hashed once for all that know the same parts under one
+// seed, as those of a store mostly do. Borrows prefix and extractors. Used by one thread at a time.
+class PrefixQuestion {
+ public:
+  explicit PrefixQuestion(std::string_view prefix) : prefix_(prefix) {}
+
+  std::string_view prefix() const { return prefix_; }
+  // Null: keys that begin so need have no part in common that the extractor knows. Valid until the
+  // next call.
+  const FilterKeyExtractor::Question* For(const FilterKeyExtractor& extractor, uint64_t hash_seed) {
+    const bool is_as_before = asked_ != nullptr && hash_seed_ == hash_seed &&
+                              (asked_ == &extractor || *asked_ == extractor);
+    if (!is_as_before) {
+      question_ = extractor.QuestionOfPrefix(prefix_, hash_seed);
+      asked_ = &extractor;
+      hash_seed_ = hash_seed;
+    }
+    return question_.has_value() ? &*question_ : nullptr;
+  }
+
+ private:
+  const std::string_view prefix_;
+  const FilterKeyExtractor* asked_ = nullptr;
+  uint64_t hash_seed_ = 0;
+  std::optional<FilterKeyExtractor::Question> question_;
+};
+
 }  // namespace winnow::filter
 
 #endif  // WINNOW_FILTER_FILTER_KEY_H_
