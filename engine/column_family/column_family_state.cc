@@ -156,6 +156,8 @@ void ColumnFamilyState::InstallNothing() {
   options_ = nothing.options;
   picker = CompactionPicker();
   expected_fpr_history = ExpectedFprHistory();
+  planned_filter_bits_ = nullptr;
+  SetSignedFields({});
   view_is_stale_ = !UnlessOutOfMemory([&] { views.Install(ViewHolder::Held(1, nothing.view)); });
 }
 
@@ -224,7 +226,7 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   // Under a budget the plan takes the place of the amount in the spec, and the filter is cut into
   // units that can be in memory or not. A policy of the user's makes filters of its own size, of
   // which nothing can be planned.
-  if (planned_filter_bits_.has_value() && filter_spec_.kind != filter::FilterKind::kNone &&
+  if (planned_filter_bits_ != nullptr && filter_spec_.kind != filter::FilterKind::kNone &&
       filter_policy_ == nullptr) {
     builder.filter_spec.bits_per_key = 0;
     builder.filter_spec.fpr = 0;

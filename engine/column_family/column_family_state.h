@@ -204,9 +204,16 @@ class ColumnFamilyState final : public ColumnFamily {
     return none_left ? active_->log_number() : immutables[num_flushed]->log_number();
   }
   // Under a budget of filter memory: bits per key of new filters. Without one, what the spec says.
+  // May throw std::bad_alloc; then they stay as they are.
   void SetPlannedFilterBits(const std::optional<BitsByLevel>& bits)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    planned_filter_bits_ = bits;
+    if (!bits.has_value()) {
+      planned_filter_bits_ = nullptr;
+    } else if (planned_filter_bits_ != nullptr) {
+      *planned_filter_bits_ = *bits;
+    } else {
+      planned_filter_bits_ = std::make_unique<BitsByLevel>(*bits);
+    }
   }
   SstableBuilderOptions BuilderOptions(int level) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -277,7 +284,8 @@ class ColumnFamilyState final : public ColumnFamily {
   std::vector<std::weak_ptr<Memtable>> released_ ABSL_GUARDED_BY(database_mutex);
   filter::FilterSpec filter_spec_ ABSL_GUARDED_BY(database_mutex);
   filter::FilterKeyExtractor filter_key_ ABSL_GUARDED_BY(database_mutex);
-  std::optional<BitsByLevel> planned_filter_bits_ ABSL_GUARDED_BY(database_mutex);
+  // Null: none. Few databases have a budget, and some very many families.
+  std::unique_ptr<BitsByLevel> planned_filter_bits_ ABSL_GUARDED_BY(database_mutex);
   std::shared_ptr<const Version> version_ ABSL_GUARDED_BY(database_mutex);
   bool view_is_stale_ ABSL_GUARDED_BY(database_mutex) = false;
 };
