@@ -47,7 +47,7 @@ absl::Status SstableIterator::LoadFromReadahead(const BlockHandle& handle, Direc
   if (block_ && stored.size() > std::max(kLargeBufferBytes, options_.readahead_bytes)) {
     readahead_.Release();
   }
-  cursor_.Reset(contents.data());
+  contents_ = contents.data();
   return absl::OkStatus();
 }
 
@@ -126,7 +126,7 @@ absl::StatusOr<bool> SstableIterator::LoadMapped(const BlockHandle& handle, Dire
     table_.mapped_->WillNeed(needed_from_, needed_until_ - needed_from_);
   }
   block_.Release();
-  cursor_.Reset(contents);
+  contents_ = contents;
   return true;
 }
 
@@ -159,7 +159,7 @@ absl::Status SstableIterator::LoadThroughCache(Direction direction) {
     WINNOW_ASSIGN_OR_RETURN(block, LoadMissingBlock(handle, direction));
   }
   block_ = std::move(block);
-  cursor_.Reset(block_->data());
+  contents_ = block_->data();
   return absl::OkStatus();
 }
 
@@ -170,13 +170,22 @@ bool SstableIterator::LoadBlock(Direction direction) {
   cursor_.Clear();
   if (!index_.Valid()) {
     status_ = index_.status();
+    contents_ = nullptr;
     block_ = BlockRef();
     readahead_.Release();
     return false;
   }
-  status_ = options_.readahead_bytes > 0 ? LoadFromReadahead(index_.handle(), direction)
-                                         : LoadThroughCache(direction);
-  return status_.ok();
+  // Seeks often end in the block that is there: without a cache it would be read again for each.
+  if (contents_ == nullptr || index_.offset() != contents_offset_) {
+    contents_ = nullptr;
+    contents_offset_ = index_.offset();
+    status_ = options_.readahead_bytes > 0 ? LoadFromReadahead(index_.handle(), direction)
+                                           : LoadThroughCache(direction);
+    if (!status_.ok()) return false;
+  }
+  status_ = absl::OkStatus();
+  cursor_.Reset(contents_);
+  return true;
 }
 
 void SstableIterator::SeekToFirst() {

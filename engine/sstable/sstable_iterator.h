@@ -44,7 +44,8 @@ class SstableIterator final : public InternalIterator {
  private:
   using Direction = ReadaheadBuffer::Direction;
 
-  // Load the data block under index_, if there is one, into cursor_, which stays invalid.
+  // Load the data block under index_, if there is one and it is not there yet, into cursor_, which
+  // stays invalid.
   bool LoadBlock(Direction direction);
   // False: the block is not one that is read in a mapped file.
   absl::StatusOr<bool> LoadMapped(const BlockHandle& handle, Direction direction);
@@ -62,7 +63,10 @@ class SstableIterator final : public InternalIterator {
   const SstableReadOptions options_;
   IndexCursor index_;
   BlockCursor cursor_;
-  BlockRef block_;  // what cursor_ reads, unless that lies in readahead_
+  // The block that was loaded last, and where it is in the file; null: there is none.
+  const char* contents_ = nullptr;
+  uint64_t contents_offset_ = 0;
+  BlockRef block_;  // keeps it, unless it lies in readahead_ or in the mapping
   ReadaheadBuffer readahead_;
   // Blocks loaded one after the other, and where the next of them would start or the last started.
   uint32_t sequential_loads_ = 0;

@@ -226,5 +226,40 @@ TEST(NewIterator, OfALevelOfManyFilesComparesFewOfThem) {
   db.CloseDb();  // before its comparator
 }
 
+// Without a cache, or where it is not to be filled, each seek would read the block anew.
+TEST(SeeksInOneBlock, ReadItOnce) {
+  for (const bool has_cache : {false, true}) {
+    Options options = MemoryDb::Quiet();
+    options.block_bytes = 16 << 10;
+    if (!has_cache) options.block_cache_bytes = 0;
+    MemoryDb db(options);
+    for (int i = 0; i < 2000; i++) db.Put(absl::StrFormat("%04d", i), absl::StrCat("value ", i));
+    db.CompactAll();
+    const auto blocks_read = [&] { return db->GetStatistics().Get(Ticker::kDataBlocksRead); };
+    const uint64_t before = blocks_read();
+    ReadOptions read;
+    read.fill_cache = false;
+    auto iterator = db->NewIterator(read);
+    for (int i = 100; i < 200; i++) {
+      const int at = i % 2 == 0 ? i : 300 - i;
+      iterator->Seek(absl::StrFormat("%04d", at));
+      ASSERT_TRUE(iterator->Valid()) << iterator->status();
+      ASSERT_EQ(iterator->value(), absl::StrCat("value ", at));
+      iterator->SeekForPrev(absl::StrFormat("%04dx", at));
+      ASSERT_EQ(iterator->value(), absl::StrCat("value ", at));
+    }
+    iterator->SeekToLast();
+    ASSERT_EQ(iterator->key(), "1999");
+    iterator->Seek("2000");
+    ASSERT_FALSE(iterator->Valid());
+    iterator->Seek("0100");
+    ASSERT_EQ(iterator->value(), "value 100");
+    iterator.reset();  // what it has read is counted by then
+    // The first one, the last, and the first again, behind which the end may have been looked at.
+    EXPECT_GE(blocks_read() - before, 3u) << has_cache;
+    EXPECT_LE(blocks_read() - before, 5u) << has_cache;
+  }
+}
+
 }  // namespace
 }  // namespace winnow
