@@ -427,10 +427,13 @@ void CrashWorkload::FlushWhileWriting() {
   memory_->set_error_hook([&](const FileOperation& operation) {
     if (operation.kind == FileOperation::Kind::kSync && operation.path.ends_with(".log") &&
         !started.exchange(true)) {
-      // The set of logs is locked now, and a write that met an error would wait for it.
-      for (int i = 0; i < 4 && errors_.empty(); i++) {
-        Write(false, {{0, RandomKey(), RandomValue()}});
-      }
+      // By another thread: what a job calls back may not write. The set of logs is locked now, and
+      // a write that met an error would wait for it.
+      std::thread([&] {
+        for (int i = 0; i < 4 && errors_.empty(); i++) {
+          Write(false, {{0, RandomKey(), RandomValue()}});
+        }
+      }).join();
       finished = true;
     }
     return hook_ == nullptr ? absl::OkStatus() : hook_(operation);
