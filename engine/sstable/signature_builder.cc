@@ -12,7 +12,7 @@ namespace winnow {
 // whoever finds a group reads it whole. An operand may make any value of what lies elsewhere.
 void SignatureBuilder::Add(std::string_view internal_key, std::string_view value) {
   if (is_given_up_ || Type(internal_key) == EntryType::kDelete) return;
-  if (Type(internal_key) == EntryType::kPutWithTime) value.remove_suffix(kWriteTimeBytes);
+  if (Type(internal_key) == EntryType::kPutWithTime) value = WithoutWriteTime(value);
   SignedEntry entry;
   is_given_up_ = !IsPut(Type(internal_key)) || !parser_(UserKey(internal_key), value, &entry);
   if (is_given_up_) {

@@ -39,9 +39,8 @@ class SignatureBuilder {
   using WriteBlock = absl::FunctionRef<absl::StatusOr<BlockHandle>(std::string_view contents)>;
   absl::Status Finish(WriteBlock write);
 
-  // Of what Finish would write now, before compression.
+  // Of what Finish would write now, before compression: held in memory till then.
   uint64_t EstimatedBytes() const { return finished_bytes_ + block_.EstimatedBytes(); }
-  size_t memory_bytes() const { return finished_bytes_ + block_.EstimatedBytes(); }
 
  private:
   void EndGroup();

@@ -33,13 +33,17 @@ absl::Status SignatureCursor::Open() {
     error = "its blocks do not fill their part";
   }
   if (error != nullptr) return table_.file_.Corruption(handle, BlockKind::kSignatureIndex, error);
+  PlaceBlocks();
+  return absl::OkStatus();
+}
+
+void SignatureCursor::PlaceBlocks() {
   offsets_.clear();
   uint64_t offset = table_.figures_.data_bytes;
   for (const SignatureIndex::Block& block : index_.blocks) {
     offsets_.push_back(offset);
     offset += block.stored_bytes + kBlockTrailerBytes;
   }
-  return absl::OkStatus();
 }
 
 BlockHandle SignatureCursor::block_handle(size_t block) const {
@@ -86,11 +90,8 @@ void SignatureCursor::EraseCachedBlocks() {
   index_pin_ = cache->Lookup({table_.table_id_, handle.offset});
   if (!index_pin_) return;
   if (index_.Decode(index_pin_.contents()) == nullptr) {
-    uint64_t offset = table_.figures_.data_bytes;
-    for (const SignatureIndex::Block& block : index_.blocks) {
-      cache->Erase({table_.table_id_, offset});
-      offset += block.stored_bytes + kBlockTrailerBytes;
-    }
+    PlaceBlocks();
+    for (const uint64_t offset : offsets_) cache->Erase({table_.table_id_, offset});
   }
   cache->Erase({table_.table_id_, handle.offset});
 }

@@ -47,6 +47,8 @@ class SignatureCursor {
 
  private:
   absl::StatusOr<BlockRef> Load(const BlockHandle& handle, BlockKind kind) const;
+  // By the index: blocks lie one behind the other.
+  void PlaceBlocks();
   void Enter(size_t block);
 
   const SstableReader& table_;

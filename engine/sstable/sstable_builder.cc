@@ -587,7 +587,7 @@ size_t SstableBuilder::memory_bytes() const {
          (state_->filter == nullptr ? 0 : state_->filter->memory_bytes()) +
          (state_->policy_filter == nullptr ? 0 : state_->policy_filter->memory_bytes()) +
          (state_->range_filter.has_value() ? state_->range_filter->memory_bytes() : 0) +
-         (state_->signatures.has_value() ? state_->signatures->memory_bytes() : 0);
+         (state_->signatures.has_value() ? state_->signatures->EstimatedBytes() : 0);
 }
 
 }  // namespace winnow

@@ -60,7 +60,7 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
                                             bool is_latched) {
   CellMoment moment;
   moment.db = db_.get();
-  moment.time_ms = clock_->Now();
+  moment.clock = clock_.get();
   // The whole family is read once, which would drive what readers use out of the block cache.
   moment.fill_cache = false;
   // The garbage of a row is met in one piece, so that the row is cleaned when that of another is
@@ -103,7 +103,7 @@ absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::
   CellMoment moment;
   moment.db = db_.get();
   moment.is_latched = true;
-  moment.time_ms = clock_->Now();
+  moment.clock = clock_.get();
   moment.fill_cache = false;
   std::string escaped;
   AppendEscaped(row, &escaped);

@@ -212,13 +212,14 @@ std::vector<std::string> AllStrings(const std::string& alphabet, size_t most) {
 class RangeTest : public testing::TestWithParam<const char*> {};
 
 constexpr uint64_t kQuestionSeed = 7;
+// Of bytes that end parts and keys, or stand beside those that do.
+const std::string kAlphabets[] = {{"./0", 3}, {"\0/\xff", 3}, {"\0\1\xff", 3}};
 
 // Sound: whatever key may lie in a range that was granted, its filter key is the granted one.
 TEST_P(RangeTest, EveryKeyOfAGrantedRangeHasItsFilterKey) {
   const FilterKeyExtractor extractor = Parsed(GetParam());
   size_t granted = 0;
-  for (const std::string& alphabet :
-       {std::string("\0/\xff", 3), std::string("./0", 3), std::string("\0\1\xff", 3)}) {
+  for (const std::string& alphabet : kAlphabets) {
     const std::vector<std::string> keys = AllStrings(alphabet, 4);
     for (size_t lower = 0; lower < keys.size(); ++lower) {
       for (size_t upper = 0; upper < keys.size(); ++upper) {
@@ -242,8 +243,7 @@ TEST_P(RangeTest, EveryKeyOfAGrantedRangeHasItsFilterKey) {
 TEST_P(RangeTest, EveryKeyWithAGrantedPrefixHasItsFilterKey) {
   const FilterKeyExtractor extractor = Parsed(GetParam());
   size_t granted = 0;
-  for (const std::string& alphabet :
-       {std::string("\0/\xff", 3), std::string("./0", 3), std::string("\0\1\xff", 3)}) {
+  for (const std::string& alphabet : kAlphabets) {
     const std::vector<std::string> keys = AllStrings(alphabet, 4);
     for (const std::string& prefix : keys) {
       if (prefix.empty()) continue;
@@ -310,7 +310,6 @@ TEST_P(RangeTest, KeysThatAreThereAreFoundByEveryQuestion) {
   const FilterKeyExtractor extractor = Parsed(GetParam());
   std::mt19937_64 random(11);
   for (int round = 0; round < 20; ++round) {
-    static const std::string kAlphabets[] = {{"./0", 3}, {"\0/\xff", 3}, {"\0\1\xff", 3}};
     const std::vector<std::string> all = AllStrings(kAlphabets[round % 3], 4);
     ExactFilter filter(extractor);
     std::set<std::string> present;

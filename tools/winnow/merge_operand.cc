@@ -25,10 +25,4 @@ absl::StatusOr<std::string> MergeOperandOf(const std::string& merge_operator,
   return bytes;
 }
 
-absl::Status NoMergeOperator() {
-  return absl::FailedPreconditionError(
-      "the column family has no merge operator: name one with --set=merge_operator=uint64_add "
-      "(or int64_add, max, min, append:TEXT), which it keeps from then on");
-}
-
 }  // namespace winnow::cli

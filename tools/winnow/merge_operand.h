@@ -13,9 +13,6 @@ namespace winnow::cli {
 absl::StatusOr<std::string> MergeOperandOf(const std::string& merge_operator,
                                            const std::string& word, bool is_bytes);
 
-// FailedPrecondition: how a family gets an operator.
-absl::Status NoMergeOperator();
-
 }  // namespace winnow::cli
 
 #endif  // WINNOW_TOOLS_WINNOW_MERGE_OPERAND_H_

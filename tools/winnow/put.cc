@@ -19,6 +19,12 @@ absl::StatusOr<ExitCode> RunPut(const Arguments& arguments, Output& output) {
   return PrintDone(arguments, output);
 }
 
+absl::Status NoMergeOperator() {
+  return absl::FailedPreconditionError(
+      "the column family has no merge operator: name one with --set=merge_operator=uint64_add "
+      "(or int64_add, max, min, append:TEXT), which it keeps from then on");
+}
+
 absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string key, BytesOfPositional(arguments, 0));
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));

@@ -35,9 +35,8 @@ std::string PlaceOf(const KeyExplanation& look_up) {
   if (look_up.steps.empty()) return "";
   const ExplainStep& last = look_up.steps.back();
   if (last.source != ExplainStep::Source::kSstable) return "a memtable";
-  const size_t slash = last.file_name.rfind('/');
-  return absl::StrCat(last.file_name.substr(slash == std::string::npos ? 0 : slash + 1), ", level ",
-                      last.level);
+  // npos + 1 is 0
+  return absl::StrCat(last.file_name.substr(last.file_name.rfind('/') + 1), ", level ", last.level);
 }
 
 class CellExplainer {

@@ -160,7 +160,7 @@ TEST(SstableSignatures, OfAGroupOfAnySizeTakeTheSameMemory) {
     builder.Add(MakeInternalKey(absl::StrCat("a|city|", 1'000'000 + i), 5, EntryType::kPut),
                 "value");
   }
-  EXPECT_LT(builder.memory_bytes(), 100u);
+  EXPECT_LT(builder.EstimatedBytes(), 100u);
   EXPECT_EQ(builder.num_groups(), 0u) << "it may go on";
 }
 

@@ -52,17 +52,8 @@ class TableFilterTest : public testing::Test {
     return absl::StrJoin(cells, " ");
   }
   // The rows alone.
-  std::string Rows(const std::string& text, ScanOptions options = {}) {
-    const auto filter = TableFilter::Parse(text);
-    EXPECT_TRUE(filter.ok()) << filter.status();
-    if (!filter.ok()) return "";
-    options.filter = *filter;
-    std::vector<std::string> rows;
-    RowResult row;
-    const std::unique_ptr<RowScanner> scanner = tables_->Scan(options, table_);
-    while (scanner->Next(&row)) rows.emplace_back(row.row());
-    EXPECT_TRUE(scanner->status().ok()) << scanner->status();
-    return absl::StrJoin(rows, " ");
+  std::string Rows(const std::string& filter, const ScanOptions& options = {}) {
+    return tables_.Rows(table_, filter, options);
   }
 
   MemoryTables tables_;

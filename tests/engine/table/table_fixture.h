@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "tests/engine/table/table_model.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/test_clock.h"
@@ -75,6 +76,19 @@ class MemoryTables {
     while (scanner->Next(&row)) Add(row, &cells);
     EXPECT_TRUE(scanner->status().ok()) << scanner->status().ToString();
     return cells;
+  }
+  // The rows that a scan with the filter shows, joined by spaces.
+  std::string Rows(Table* table, const std::string& filter, ScanOptions options) {
+    const auto parsed = TableFilter::Parse(filter);
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    if (!parsed.ok()) return "";
+    options.filter = *parsed;
+    std::vector<std::string> rows;
+    RowResult row;
+    const std::unique_ptr<RowScanner> scanner = tables_->Scan(options, table);
+    while (scanner->Next(&row)) rows.emplace_back(row.row());
+    EXPECT_TRUE(scanner->status().ok()) << scanner->status();
+    return absl::StrJoin(rows, " ");
   }
   std::vector<std::string> Get(Table* table, std::string_view row, TableReadOptions options) {
     std::vector<std::string> cells;

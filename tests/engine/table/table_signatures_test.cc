@@ -61,17 +61,8 @@ class TableSignaturesTest : public testing::Test {
     }
   }
 
-  std::string Rows(const std::string& filter, ScanOptions options = {}) {
-    const auto parsed = TableFilter::Parse(filter);
-    EXPECT_TRUE(parsed.ok()) << parsed.status();
-    if (!parsed.ok()) return "";
-    options.filter = *parsed;
-    std::vector<std::string> rows;
-    RowResult row;
-    const std::unique_ptr<RowScanner> scanner = tables_->Scan(options, table_);
-    while (scanner->Next(&row)) rows.emplace_back(row.row());
-    EXPECT_TRUE(scanner->status().ok()) << scanner->status();
-    return absl::StrJoin(rows, " ");
+  std::string Rows(const std::string& filter, const ScanOptions& options = {}) {
+    return tables_.Rows(table_, filter, options);
   }
   uint64_t Counted(Ticker ticker) {
     const uint64_t all = tables_->db().GetStatistics().Get(ticker);
