@@ -71,6 +71,13 @@ class TableSignaturesTest : public testing::Test {
     before = all;
     return more;
   }
+  // As many rows have the value as are given. Of others, one in 3,160 sets the same two of 80 bits
+  // by chance, and the seed is another one in each run.
+  void ExpectCandidates(uint64_t rows) {
+    const uint64_t candidates = Counted(Ticker::kSignatureCandidates);
+    EXPECT_GE(candidates, rows);
+    EXPECT_LE(candidates, rows + 2);
+  }
   // Of what comes next.
   void CountFromHere() {
     for (uint32_t i = 0; i < static_cast<uint32_t>(Ticker::kCount); i++) {
@@ -91,7 +98,8 @@ TEST_F(TableSignaturesTest, FindRowsByAnySubsetOfColumns) {
   EXPECT_EQ(Rows(Where("q1", "a3") + " AND " + Where("q2", "b1")), "r1031 r1066");
   EXPECT_EQ(Counted(Ticker::kSignatureScans), 1u);
   EXPECT_EQ(Counted(Ticker::kSignatureRowsAsked), 70u);
-  EXPECT_LT(Counted(Ticker::kSignatureCandidates), 5u);
+  // A chance that hits one of the 35 combinations hits two rows.
+  EXPECT_LT(Counted(Ticker::kSignatureCandidates), 14u);
   EXPECT_EQ(Counted(Ticker::kSignatureRowsFound), 2u);
   EXPECT_EQ(Rows(Where("q2", "b9")), "");
   EXPECT_EQ(Counted(Ticker::kSignatureScans), 1u);
@@ -157,7 +165,7 @@ TEST_F(TableSignaturesTest, FindARowWhoseColumnsLieInDifferentFiles) {
   EXPECT_EQ(Rows(Where("q2", "b") +
                  " AND SingleColumnValueFilter('g', 'other', =, 'binary:c', true, true)"),
             "third");
-  EXPECT_EQ(Counted(Ticker::kSignatureCandidates), 1u);
+  ExpectCandidates(1);
 }
 
 TEST_F(TableSignaturesTest, NeverUncoverWhatWasSupersededOrDeleted) {
@@ -176,14 +184,14 @@ TEST_F(TableSignaturesTest, NeverUncoverWhatWasSupersededOrDeleted) {
   Flush();
   CountFromHere();
   EXPECT_EQ(Rows(Where("q1", "old")), "d") << "file over file";
-  EXPECT_EQ(Counted(Ticker::kSignatureCandidates), 4u);
+  ExpectCandidates(4);
   EXPECT_EQ(Rows(Where("q1", "new")), "a");
   ASSERT_TRUE(tables_->DeleteRows({}, table_, "d", "e").ok());
   EXPECT_EQ(Rows(Where("q1", "old")), "");
   ASSERT_TRUE(tables_->MajorCompact("t").ok());
   CountFromHere();
   EXPECT_EQ(Rows(Where("q1", "old")), "");
-  EXPECT_EQ(Counted(Ticker::kSignatureCandidates), 0u);
+  ExpectCandidates(0);
   EXPECT_EQ(Rows(Where("q1", "new")), "a");
 }
 
@@ -272,7 +280,7 @@ TEST_F(TableSignaturesTest, AChangedListHoldsForNewFilesAndOldOnesAreReadAllTheS
   CountFromHere();
   EXPECT_EQ(Rows(Where("q1", "x")), "a c");
   EXPECT_EQ(Counted(Ticker::kSignatureRowsAsked), 3u) << "b has nothing to sign";
-  EXPECT_EQ(Counted(Ticker::kSignatureCandidates), 2u);
+  ExpectCandidates(2);
 
   // Signatures of q1 alone say nothing of q2, nor of rows that have no q1.
   schema.families[0].signature = "q1,q2";
@@ -338,7 +346,8 @@ TEST_F(TableSignaturesTest, SchemasThatAreWrongAreRefused) {
   }
 }
 
-// Data blocks that a scan reads, with rows of 2 KiB in blocks of 4.
+// Data blocks that a scan reads, with rows of 2 KiB in blocks of 4: some for each candidate, of
+// which by chance there is one more in every sixth run.
 TEST_F(TableSignaturesTest, ReadOnlyTheBlocksOfCandidates) {
   Create("q1");
   for (int i = 0; i < 500; i++) {
@@ -351,7 +360,9 @@ TEST_F(TableSignaturesTest, ReadOnlyTheBlocksOfCandidates) {
   table_ = tables_.Find("t");
   CountFromHere();
   EXPECT_EQ(Rows(Where("q1", "a77")), "r1077");
-  EXPECT_LT(Counted(Ticker::kDataBlocksRead), 4u);
+  const uint64_t candidates = Counted(Ticker::kSignatureCandidates);
+  EXPECT_LT(candidates, 8u);
+  EXPECT_LE(Counted(Ticker::kDataBlocksRead), 4 * candidates);
   EXPECT_GT(Counted(Ticker::kSignatureBlocksRead), 1u);
   EXPECT_EQ(Rows("ValueFilter(=, 'binary:a77')"), "r1077");
   EXPECT_GT(Counted(Ticker::kDataBlocksRead), 200u);
