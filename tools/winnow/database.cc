@@ -207,6 +207,21 @@ absl::StatusOr<ColumnFamily*> FamilyOfFlag(const Arguments& arguments, Access ac
   return family;
 }
 
+// "none" is what whoever names no operator gives, and so leaves a family what it has.
+absl::Status CheckMergeOperatorOfFlag(const Arguments& arguments, DB& db, ColumnFamily* family,
+                                      const std::string& path) {
+  const std::vector<std::string> assignments = arguments.All("set");
+  if (std::find(assignments.begin(), assignments.end(), "merge_operator=none") ==
+      assignments.end()) {
+    return absl::OkStatus();
+  }
+  WINNOW_ASSIGN_OR_RETURN(const std::string merge_operator, db.GetOption(family, "merge_operator"));
+  if (merge_operator == "none") return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--set=merge_operator=none: column family '", ToAbsl(family->name()), "' of ", path,
+      " was written with merge operator '", merge_operator, "', which it keeps"));
+}
+
 }  // namespace
 
 absl::StatusOr<ColumnFamily*> FindFamily(DB& db, const std::string& path, const std::string& name) {
@@ -277,6 +292,7 @@ absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access a
   // Whoever cannot read what tables there are cannot open them either, and may look after the rest.
   if (access != Access::kRead) ReserveTables(*opened.db).status().IgnoreError();
   WINNOW_ASSIGN_OR_RETURN(opened.family, FamilyOfFlag(arguments, access, *opened.db, path));
+  WINNOW_RETURN_IF_ERROR(CheckMergeOperatorOfFlag(arguments, *opened.db, opened.family, path));
   // What recovery could not replay must not look like keys that never were.
   const auto notes = opened.db->GetProperty(opened.family, "winnow.recovery");
   for (const absl::string_view note : absl::StrSplit(notes.value_or(""), '\n', absl::SkipEmpty())) {

@@ -17,37 +17,49 @@
 namespace winnow {
 namespace {
 
-// Notes how much each read of a table has asked for. For one thread.
+// Notes how much each read of a table has asked for, and what the system was asked to fetch. For
+// one thread.
 class ReadSizes final : public ForwardingFileSystem {
  public:
+  struct Piece {
+    uint64_t offset;
+    size_t length;
+    size_t reads_before;  // by then
+  };
+
   explicit ReadSizes(FileSystem* target) : ForwardingFileSystem(target) {}
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenRandomAccess(
       const std::string& path) override {
     WINNOW_ASSIGN_OR_RETURN(auto file, ForwardingFileSystem::OpenRandomAccess(path));
     if (!path.ends_with(".sst")) return file;
-    return std::make_unique<File>(std::move(file), &sizes_);
+    return std::make_unique<File>(std::move(file), this);
   }
 
   std::vector<size_t> Take() { return std::exchange(sizes_, {}); }
+  std::vector<Piece> TakePrefetched() { return std::exchange(prefetched_, {}); }
 
  private:
   class File final : public RandomAccessFile {
    public:
-    File(std::unique_ptr<RandomAccessFile> file, std::vector<size_t>* sizes)
-        : file_(std::move(file)), sizes_(sizes) {}
+    File(std::unique_ptr<RandomAccessFile> file, ReadSizes* notes)
+        : file_(std::move(file)), notes_(*notes) {}
     absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
-      sizes_->push_back(length);
+      notes_.sizes_.push_back(length);
       return file_->Read(offset, length, buffer);
+    }
+    void Prefetch(uint64_t offset, size_t length) const override {
+      notes_.prefetched_.push_back({offset, length, notes_.sizes_.size()});
     }
     uint64_t size() const override { return file_->size(); }
 
    private:
     const std::unique_ptr<RandomAccessFile> file_;
-    std::vector<size_t>* const sizes_;
+    ReadSizes& notes_;
   };
 
   std::vector<size_t> sizes_;
+  std::vector<Piece> prefetched_;
 };
 
 class IteratorReadahead : public testing::Test {
@@ -110,6 +122,31 @@ TEST_F(IteratorReadahead, GrowsBackwardAsWell) {
   for (iterator_->SeekToLast(); iterator_->Valid(); iterator_->Prev()) count++;
   EXPECT_EQ(count, kKeys);
   ExpectPiecesThatDouble(file_system_.Take());
+}
+
+// Of a long scan the system fetches each piece while the one before it is used: what is asked for
+// is what is read next, nothing between.
+TEST_F(IteratorReadahead, TheNextPieceIsFetchedMeanwhile) {
+  for (iterator_->SeekToFirst(); iterator_->Valid(); iterator_->Next()) continue;
+  const std::vector<size_t> sizes = file_system_.Take();
+  const std::vector<ReadSizes::Piece> prefetched = file_system_.TakePrefetched();
+  ASSERT_GT(prefetched.size(), 4u);
+  for (size_t i = 0; i < prefetched.size(); i++) {
+    const ReadSizes::Piece& piece = prefetched[i];
+    EXPECT_GE(sizes[piece.reads_before - 1], kLargestPiece) << "as large as the piece before it";
+    ASSERT_LT(piece.reads_before, sizes.size()) << "it is read";
+    // But for the block that lies across the border, which is read again.
+    EXPECT_NEAR(static_cast<double>(sizes[piece.reads_before]), static_cast<double>(piece.length),
+                i + 1 < prefetched.size() ? 0 : 8 << 10);
+    EXPECT_LE(piece.length, kLargestPiece);
+  }
+}
+
+TEST_F(IteratorReadahead, NothingIsFetchedForScansThatMayEnd) {
+  iterator_->Seek(KeyAt(500));
+  for (int i = 0; i < 100; i++) iterator_->Next();
+  for (iterator_->SeekToLast(); iterator_->Valid(); iterator_->Prev()) continue;
+  EXPECT_TRUE(file_system_.TakePrefetched().empty());
 }
 
 TEST_F(IteratorReadahead, AShortScanReadsLittleTooMuch) {
