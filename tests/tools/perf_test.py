@@ -210,6 +210,33 @@ class PerfTest(unittest.TestCase):
             self.assertGreater(row["medians"][row["subject"]], 0, row)
         self.assertFalse((self.folder / "databases").exists())
 
+    def test_small_curves_with_the_program_itself(self):
+        for command, sizes in (("styles", ["--keys=1000,2000"]), ("scale", ["--keys=1000,2000"]),
+                               ("memory", ["--num=2000"])):
+            code, output = self.run_perf(command, f"--program={WINNOW_BENCH}", "--rounds=1", *sizes,
+                                         "--engine=rocksdb", f"--db={self.folder}/databases")
+            self.assertEqual(code, 0, output)
+            self.assertNotIn("FAILED", output)
+            self.assertRegex(output, "winnow")
+
+    def test_an_interrupted_curve_shows_what_was_measured(self):
+        # The first program it starts after the first size interrupts it.
+        program = self.folder / "interrupts"
+        program.write_text(f"""#!/bin/sh
+case "$*" in *--num=2000*) kill -TERM $PPID; sleep 60;; esac
+exec {self.stand_in().removeprefix("--program=")} "$@"
+""")
+        program.chmod(0o755)
+        for command in ("styles", "scale"):
+            code, output = self.run_perf(command, f"--program={program}", "--keys=1000,2000",
+                                         "--rounds=1", "--engine=rocksdb")
+            self.assertEqual(code, 130, output)
+            self.assertRegex(output, r"1,000")
+            report = json.loads((self.folder / f"build/perf/{command}.json").read_text())
+            for by_name in report["curves"].values():
+                for points in by_name.values():
+                    self.assertEqual([point["keys"] for point in points], [1000])
+
     def test_a_folder_that_holds_something_is_left_alone(self):
         code, output = self.run_perf(self.stand_in(), "--quick", f"--db={self.folder}")
         self.assertEqual(code, 1, output)

@@ -135,6 +135,9 @@ TEST(FlagsTest, EachEngineGetsTheFilterThatIsMeantForIt) {
   config.filter = "cuckoo:1%,winnow_leveldb.bloom:12";
   EXPECT_EQ(FilterFor(config, "winnow"), "cuckoo:1%");
   EXPECT_EQ(FilterFor(config, "winnow_leveldb"), "winnow_leveldb.bloom:12");
+  config.filter = "winnow.auto:10,rocksdb.bloom:10";
+  EXPECT_EQ(FilterFor(config, "winnow"), "auto:10");
+  EXPECT_EQ(FilterFor(config, "rocksdb"), "rocksdb.bloom:10");
 }
 
 TEST(FlagsTest, RocksDbTakesWinnowsFiltersWhenAFilterIsNamed) {

@@ -192,7 +192,8 @@ std::string FilterFor(const BenchConfig& config, std::string_view contender) {
   const std::vector<std::string_view> known = {"winnow.", "winnow_leveldb.", "rocksdb.",
                                                "leveldb."};
   for (const std::string& item : SplitNames(config.filter)) {
-    if (item.starts_with(prefix)) return item;
+    // A peer's filters keep its name, and Winnow's own have none.
+    if (item.starts_with(prefix)) return engine == "winnow" ? item.substr(prefix.size()) : item;
     const bool for_another = std::any_of(known.begin(), known.end(), [&](std::string_view other) {
       return item.starts_with(other);
     });

@@ -148,7 +148,7 @@ def run_curves(command, module, found):
     write_file(found.get("json", RESULTS / f"{command}.json"), json.dumps(report, indent=1) + "\n")
     write_file(found.get("report", RESULTS / f"{command}.html"), module.html_page(report))
     module.print_text(report)
-    return 1 if report["failures"] else 0
+    return 130 if report["interrupted"] else 1 if report["failures"] else 0
 
 
 def run_memory(found):
@@ -163,7 +163,7 @@ def run_memory(found):
         report = memory.run(measure.Bench(program, folder), engines, keys, rounds)
     write_file(found.get("json", RESULTS / "memory.json"), json.dumps(report, indent=1) + "\n")
     memory.print_text(report, left_out)
-    return 0
+    return 130 if report["interrupted"] else 0
 
 
 def main(words):

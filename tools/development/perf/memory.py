@@ -49,6 +49,7 @@ def run(bench, engines, keys, rounds):
     loads = sum(len(EIGHTHS) if engine == "winnow" else 1 for engine in engines)
     progress = measure.Progress(loads + len(engines) * rounds * len(EIGHTHS))
     lines = []
+    interrupted = False
     try:
         for eighths in EIGHTHS:
             line = {"eighths": eighths, "engines": {}}
@@ -66,12 +67,16 @@ def run(bench, engines, keys, rounds):
                     "needless_reads": statistics.median(reads for reads, _ in measured),
                     "micros": statistics.median(micros for _, micros in measured)}
             lines.append(line)
+    except KeyboardInterrupt:
+        if not lines:
+            raise
+        interrupted = True  # the budgets that are through are shown
     finally:
         progress.clear()
         for place in places.values():
             shutil.rmtree(place, ignore_errors=True)
     return {"tool": "perf memory", "num": keys, "rounds": rounds, "machine": bench.machine,
-            "lines": lines}
+            "lines": lines, "interrupted": interrupted}
 
 
 def print_text(report, left_out):

@@ -55,6 +55,7 @@ def run(bench, engines, sizes, rounds, titles):
     progress = measure.Progress(len(sizes) * rounds * len(engines))
     found = {}
     failures = {}
+    interrupted = False
     try:
         for keys in sizes:
             for round_number in range(1, rounds + 1):
@@ -70,6 +71,8 @@ def run(bench, engines, sizes, rounds, titles):
                     for name, value in values.items():
                         curve = found.setdefault(name, {}).setdefault(engine, {})
                         curve.setdefault(keys, []).append(value)
+    except KeyboardInterrupt:
+        interrupted = True  # what there is, is shown
     finally:
         progress.clear()
     curves = {name: {engine: [{"keys": keys, "median": statistics.median(values), "rounds": values}
@@ -78,7 +81,8 @@ def run(bench, engines, sizes, rounds, titles):
               for name, by_engine in found.items()}
     return {"tool": "perf scale", "num": max(sizes), "sizes": sizes, "rounds": rounds,
             "machine": bench.machine, "engines": {name: titles[name] for name in engines},
-            "durability": {}, "failures": list(failures.values()), "curves": curves}
+            "durability": {}, "failures": list(failures.values()), "curves": curves,
+            "interrupted": interrupted}
 
 
 def lines_of(report):

@@ -22,7 +22,7 @@ STYLES = (
     ("rocksdb universal", "rocksdb", "tiered"),
 )
 SMALL_TREE = ("--write_buffer_size=64K", "--target_file_size=64K", "--cache_size=8M")
-AUTO = "--filter=winnow.auto:10,rocksdb.bloom:10"
+AUTO = "--filter=auto:10,rocksdb.bloom:10"
 # Name, title, unit, and whether it has a curve.
 COLUMNS = (
     ("fill", "fillrandom, compactions included", "us a key", False),
@@ -71,6 +71,7 @@ def run(bench, engines, sizes, rounds, titles):
     progress = measure.Progress(len(sizes) * rounds * len(chosen))
     found = {}
     failures = {}
+    interrupted = False
     try:
         for keys in sizes:
             for round_number in range(1, rounds + 1):
@@ -86,6 +87,8 @@ def run(bench, engines, sizes, rounds, titles):
                     for column, value in values.items():
                         curve = found.setdefault(column, {}).setdefault(name, {})
                         curve.setdefault(keys, []).append(value)
+    except KeyboardInterrupt:
+        interrupted = True  # what there is, is shown
     finally:
         progress.clear()
     curves = {column: {name: [{"keys": keys, "median": statistics.median(values), "rounds": values}
@@ -94,7 +97,8 @@ def run(bench, engines, sizes, rounds, titles):
               for column, by_style in found.items()}
     return {"tool": "perf styles", "num": max(sizes), "sizes": sizes, "rounds": rounds,
             "machine": bench.machine, "engines": {name: titles[name] for name in engines},
-            "durability": {}, "failures": list(failures.values()), "curves": curves}
+            "durability": {}, "failures": list(failures.values()), "curves": curves,
+            "interrupted": interrupted}
 
 
 def lines_of(report):
