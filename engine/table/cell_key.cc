@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/base/coding.h"
-
 namespace winnow {
 
 namespace {
@@ -27,12 +25,14 @@ void AppendEnd(char end, std::string* out) {
 // Where the component that begins at `begin` ends: the place of its 00; npos if it does not.
 // A 00 with an FF behind it belongs to the text. Any other byte makes it an end, and whether it is
 // one that may stand there the caller decides.
-inline size_t FindEnd(std::string_view key, size_t begin) {
+inline size_t FindEnd(std::string_view key, size_t begin, bool* is_plain) {
+  *is_plain = true;
   while (true) {
     const size_t zero = key.find(kZero, begin);
     if (zero == std::string_view::npos || zero + 1 >= key.size()) return std::string_view::npos;
     if (key[zero + 1] != kEscapedZero) [[likely]]
       return zero;
+    *is_plain = false;
     begin = zero + 2;
   }
 }
@@ -125,23 +125,8 @@ void AppendCellNumber(uint64_t timestamp, CellKind kind, std::string* out) {
   // least 1 and has 63 bits: the shift loses nothing, and a number with age 0 is written by nobody.
   const uint64_t age = kMaxTimestamp + 1 - timestamp;
   const uint64_t number = age << 1 | static_cast<uint64_t>(kind);
-  char bytes[kCellNumberBytes];
   // The most significant byte first: the order of bytes is the order of numbers.
-  for (size_t i = 0; i < kCellNumberBytes; i++) {
-    bytes[i] = static_cast<char>(number >> (8 * (kCellNumberBytes - 1 - i)));
-  }
-  out->append(bytes, kCellNumberBytes);
-}
-
-bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp) {
-  if (key.size() < kCellNumberBytes) return false;
-  const uint64_t number =
-      __builtin_bswap64(DecodeFixed64(key.data() + key.size() - kCellNumberBytes));
-  const uint64_t age = number >> 1;
-  if (age == 0) return false;  // above every timestamp
-  *kind = static_cast<CellKind>(number & 1);
-  *timestamp = kMaxTimestamp + 1 - age;
-  return true;
+  PutFixed64(out, __builtin_bswap64(number));
 }
 
 // Of a version its number is enough, and most keys are one. Of what is no cell a bound may be
@@ -165,7 +150,7 @@ bool ParseCellKey(std::string_view key, size_t known_row_bytes, ParsedCellKey* p
   // Most keys are of the row of the key before; then the search for its end is saved. The two bytes
   // of the end must still lie within the prefix.
   const bool is_known = known_row_bytes != 0 && known_row_bytes + 2 <= prefix.size();
-  const size_t row_end = is_known ? known_row_bytes : FindEnd(prefix, 0);
+  const size_t row_end = is_known ? known_row_bytes : FindEnd(prefix, 0, &parsed->row_is_plain);
   if (row_end == std::string_view::npos || row_end == 0) return false;
   parsed->row = key.substr(0, row_end);
   parsed->row_prefix_bytes = row_end + 2;
@@ -177,7 +162,7 @@ bool ParseCellKey(std::string_view key, size_t known_row_bytes, ParsedCellKey* p
     return prefix.size() == parsed->row_prefix_bytes && parsed->kind == CellKind::kMarker;
   }
   if (end != kEndOfComponent) return false;
-  const size_t column_end = FindEnd(prefix, parsed->row_prefix_bytes);
+  const size_t column_end = FindEnd(prefix, parsed->row_prefix_bytes, &parsed->qualifier_is_plain);
   if (column_end == std::string_view::npos || prefix[column_end + 1] != kEndOfComponent) {
     return false;
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/coding.h"
 #include "engine/base/key_times.h"
 #include "winnow/table.h"
 
@@ -47,6 +48,9 @@ struct ParsedCellKey {
   std::string_view row;         // escaped
   std::string_view qualifier;   // escaped; empty in the markers of a row
   size_t row_prefix_bytes = 0;  // the row and what ends it
+  // Nothing in it is escaped. Of the row: where the row was looked for.
+  bool row_is_plain = false;
+  bool qualifier_is_plain = true;
   bool is_row_marker = false;
   CellKind kind = CellKind::kVersion;
   uint64_t timestamp = 0;
@@ -64,7 +68,17 @@ struct ParsedCellKey {
   return ParseCellKey(key, 0, parsed);
 }
 // The same for a key that has the column prefix of one that has been parsed: the number alone.
-[[nodiscard]] bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp);
+[[nodiscard]] inline bool ParseCellNumber(std::string_view key, CellKind* kind,
+                                          uint64_t* timestamp) {
+  if (key.size() < kCellNumberBytes) return false;
+  const uint64_t number =
+      __builtin_bswap64(DecodeFixed64(key.data() + key.size() - kCellNumberBytes));
+  const uint64_t age = number >> 1;
+  if (age == 0) return false;  // above every timestamp
+  *kind = static_cast<CellKind>(number & 1);
+  *timestamp = kMaxTimestamp + 1 - age;
+  return true;
+}
 // A KeyTimeParser: of versions, which are entries; of the markers of columns; and of those of rows,
 // which are far from what they hide.
 [[nodiscard]] bool ParseCellTime(std::string_view key, TimedKey* parsed);

@@ -4,8 +4,8 @@
 // passed.
 //
 // What has been passed of the row is in row_markers_; of the column, in newest_marker_,
-// num_counted_, num_live_, num_shown_ and last_moments_, which EnterColumn resets. row_ and
-// column_prefix_ say which row and column that is.
+// num_counted_, num_live_, num_shown_ and last_moments_, which EnterColumn resets. place_ says
+// which row and column that is.
 #include "engine/table/family_cursor.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ FamilyCursor::FamilyCursor(std::unique_ptr<Iterator> iterator, const FamilyRules
       garbage_(std::move(garbage)) {}
 
 void FamilyCursor::Seek(std::string_view key) {
-  column_prefix_.clear();
+  column_bytes_ = 0;
   wanted_ = 0;
   wanted_range_ = 0;
   // Row and markers stay: UseRowMarkers may have given them for the row that is sought.
@@ -56,9 +56,16 @@ void FamilyCursor::Seek(std::string_view key) {
   FindVisible();
 }
 
-void FamilyCursor::UseRowMarkers(std::string_view row, RowMarkers markers) {
-  row_.assign(row);
+void FamilyCursor::SetRow(std::string_view row) {
+  place_.assign(row);
+  row_bytes_ = row.size();
+  column_bytes_ = 0;
+  row_is_plain_ = row.find('\0') == std::string_view::npos;
   row_number_++;
+}
+
+void FamilyCursor::UseRowMarkers(std::string_view row, RowMarkers markers) {
+  SetRow(row);
   row_markers_ = std::move(markers);
 }
 
@@ -66,8 +73,7 @@ void FamilyCursor::UseRowMarkers(std::string_view row, RowMarkers markers) {
 // find.
 bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
   valid_ = false;
-  row_.clear();
-  row_number_++;
+  SetRow({});
   iterator_->SeekForPrev(key);
   if (!iterator_->Valid()) return false;
   ParsedCellKey parsed;
@@ -82,14 +88,12 @@ bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
 // From the row's markers on, so that they are met before the cells that they hide. The iterator
 // goes beyond the row, and ends_with_row_ makes the walk stop behind it.
 void FamilyCursor::SeekRow(std::string_view row) {
-  row_.assign(row);
-  row_number_++;
+  SetRow(row);
   row_markers_.Clear();
   ends_with_row_ = true;
   is_past_row_ = false;
   seek_key_.assign(row);
   seek_key_.append(2, '\0');
-  column_prefix_.clear();
   wanted_ = 0;
   wanted_range_ = 0;
   iterator_->Seek(seek_key_);
@@ -116,15 +120,14 @@ void FamilyCursor::NextRow() {
     }
     SeekBehindRow();
   }
-  column_prefix_.clear();
+  column_bytes_ = 0;
   FindVisible();
 }
 
 // Empty in a marker of a row, which has no column prefix.
 std::string_view FamilyCursor::qualifier() const {
-  if (column_prefix_.size() <= row_prefix_bytes_) return {};
-  return std::string_view(column_prefix_)
-      .substr(row_prefix_bytes_, column_prefix_.size() - row_prefix_bytes_ - 2);
+  if (column_bytes_ <= row_prefix_bytes_) return {};
+  return column_prefix().substr(row_prefix_bytes_, column_bytes_ - row_prefix_bytes_ - 2);
 }
 
 absl::Status FamilyCursor::status() const { return status_.ok() ? iterator_->status() : status_; }
@@ -144,11 +147,16 @@ void FamilyCursor::FindVisible() {
   while (status_.ok() && !is_past_row_ && iterator_->Valid()) {
     const std::string_view key = iterator_->key();
     // One comparison tells whether it is in the column, and if not, whether it is in the row.
-    const size_t common = CommonPrefix(key, column_prefix_);
+    const size_t common = CommonPrefix(key, column_prefix());
     const bool is_in_column =
-        common != 0 && common == column_prefix_.size() && key.size() == common + kCellNumberBytes;
-    if (!is_in_column && !EnterColumn(key, common)) continue;
-    switch (Judge(key)) {
+        common != 0 && common == column_bytes_ && key.size() == common + kCellNumberBytes;
+    CellKind kind = CellKind::kVersion;
+    if (is_in_column) {
+      if (!ParseCellNumber(key, &kind, &timestamp_)) return Fail("number");
+    } else if (!EnterColumn(key, common, &kind)) {
+      continue;
+    }
+    switch (Judge(key, kind)) {
       case Verdict::kShow:
         valid_ = status_.ok();
         return;
@@ -168,15 +176,16 @@ void FamilyCursor::FindRaw() {
     const std::string_view key = iterator_->key();
     ParsedCellKey parsed;
     const bool is_in_row = IsInRow(key);
-    if (!ParseCellKey(key, is_in_row ? row_.size() : 0, &parsed)) return Fail("key");
+    if (!ParseCellKey(key, is_in_row ? row_bytes_ : 0, &parsed)) return Fail("key");
     if (!is_in_row) {
       is_past_row_ = ends_with_row_;
       if (is_past_row_) return;
-      row_.assign(parsed.row);
-      row_number_++;
+      SetRow(parsed.row);
     }
     if (!IsInColumn(key)) {
-      column_prefix_.assign(parsed.ColumnPrefix(key));
+      place_.assign(parsed.ColumnPrefix(key));
+      column_bytes_ = place_.size();
+      qualifier_is_plain_ = parsed.qualifier_is_plain;
       row_prefix_bytes_ = parsed.row_prefix_bytes;
       column_number_++;
       num_shown_ = 0;
@@ -197,21 +206,24 @@ void FamilyCursor::FindRaw() {
 
 // The markers of a row come before its columns, so that they are known when those are met; and
 // behind a column comes no key of its row but those of others.
-bool FamilyCursor::EnterColumn(std::string_view key, size_t common) {
+bool FamilyCursor::EnterColumn(std::string_view key, size_t common, CellKind* kind) {
   // Keys of one row have the row and its end in common with the column before, so that the
   // comparison of FindVisible tells this too.
-  const bool is_in_row = column_prefix_.empty() ? IsInRow(key) : common >= row_prefix_bytes_;
+  const bool is_in_row = column_bytes_ == 0 ? IsInRow(key) : common >= row_prefix_bytes_;
   ParsedCellKey parsed;
-  if (!ParseCellKey(key, is_in_row ? row_.size() : 0, &parsed)) {
+  if (!ParseCellKey(key, is_in_row ? row_bytes_ : 0, &parsed)) {
     Fail("key");
     return false;
   }
   if (!is_in_row) {
     is_past_row_ = ends_with_row_;
     if (is_past_row_) return false;
-    row_.assign(parsed.row);
+    // With its column, which most often is one that is wanted.
+    place_.assign(parsed.ColumnPrefix(key));
+    row_bytes_ = parsed.row.size();
+    column_bytes_ = 0;
+    row_is_plain_ = parsed.row_is_plain;
     row_number_++;
-    column_prefix_.clear();
     row_markers_.Clear();
     wanted_ = 0;
     wanted_range_ = 0;
@@ -232,8 +244,12 @@ bool FamilyCursor::EnterColumn(std::string_view key, size_t common) {
   const std::string_view column = prefix.substr(parsed.row_prefix_bytes);
   if (!query_.columns.empty() && !SeekWantedColumn(column)) return false;
   if (query_.has_column_ranges && !SeekWantedRange(column)) return false;
-  column_prefix_.assign(prefix);
+  if (is_in_row) place_.assign(prefix);
+  column_bytes_ = prefix.size();
+  qualifier_is_plain_ = parsed.qualifier_is_plain;
   row_prefix_bytes_ = parsed.row_prefix_bytes;
+  timestamp_ = parsed.timestamp;
+  *kind = parsed.kind;
   column_number_++;
   newest_marker_ = 0;
   num_counted_ = 0;
@@ -277,7 +293,7 @@ bool FamilyCursor::SeekWantedRange(std::string_view column) {
 
 // The next column that is wanted is often near: steps cost less than a seek.
 void FamilyCursor::SeekInRow(std::string_view column) {
-  seek_key_.assign(row_).append(kEndOfComponent).append(column);
+  seek_key_.assign(row()).append(kEndOfComponent).append(column);
   for (int step = 0; step < kStepsBeforeColumnSeek; step++) {
     iterator_->Next();
     if (!iterator_->Valid() || iterator_->key() >= seek_key_) return;
@@ -288,13 +304,13 @@ void FamilyCursor::SeekInRow(std::string_view column) {
 // 00 02 lies behind the ends of a row's markers (00 00) and cells (00 01), and before every
 // other row that begins with the same bytes.
 void FamilyCursor::SeekBehindRow() {
-  seek_key_.assign(row_).append(kBehindRow);
+  seek_key_.assign(row()).append(kBehindRow);
   iterator_->Seek(seek_key_);
 }
 
-FamilyCursor::Verdict FamilyCursor::Judge(std::string_view key) {
-  CellKind kind = CellKind::kVersion;
-  if (!ParseCellNumber(key, &kind, &timestamp_) || !ParseCellValue(iterator_->value(), &cell_)) {
+// timestamp_ is that of the key.
+FamilyCursor::Verdict FamilyCursor::Judge(std::string_view key, CellKind kind) {
+  if (!ParseCellValue(iterator_->value(), &cell_)) {
     Fail("value");
     return Verdict::kPass;
   }
@@ -374,7 +390,7 @@ void FamilyCursor::SkipColumn() {
     iterator_->Next();
     if (!iterator_->Valid() || !IsInColumn(iterator_->key())) return;
   }
-  iterator_->Seek(EndOfPrefix(column_prefix_));
+  iterator_->Seek(EndOfPrefix(column_prefix()));
 }
 
 }  // namespace winnow

@@ -90,10 +90,12 @@ class FamilyCursor {
   void NextColumn();
   void NextRow();
   // Require Valid(); the bytes live until the cursor is moved.
-  std::string_view row() const { return row_; }  // escaped
+  std::string_view row() const { return {place_.data(), row_bytes_}; }  // escaped
+  bool row_is_plain() const { return row_is_plain_; }                   // nothing in it is escaped
   // Another one for each row that the cursor comes to.
   uint64_t row_number() const { return row_number_; }
   std::string_view qualifier() const;  // escaped
+  bool qualifier_is_plain() const { return qualifier_is_plain_; }
   uint64_t timestamp() const { return timestamp_; }
   std::string_view value() const { return cell_.value; }
   uint64_t ttl_ms() const { return cell_.ttl_ms; }
@@ -109,22 +111,25 @@ class FamilyCursor {
 
   void FindVisible();
   void FindRaw();
+  // Empty: none.
+  std::string_view column_prefix() const { return {place_.data(), column_bytes_}; }
+  // A row, of which no column is known yet.
+  void SetRow(std::string_view row);
   bool IsInRow(std::string_view key) const {
-    return key.size() > row_.size() + 1 && key.starts_with(row_) && key[row_.size()] == '\0' &&
-           (key[row_.size() + 1] == '\0' || key[row_.size() + 1] == '\1');
+    return key.size() > row_bytes_ + 1 && key.starts_with(row()) && key[row_bytes_] == '\0' &&
+           (key[row_bytes_ + 1] == '\0' || key[row_bytes_ + 1] == '\1');
   }
   bool IsInColumn(std::string_view key) const {
-    return key.size() == column_prefix_.size() + kCellNumberBytes &&
-           key.starts_with(column_prefix_);
+    return key.size() == column_bytes_ + kCellNumberBytes && key.starts_with(column_prefix());
   }
-  // At a key of another column, of which `common` bytes are as in the one before: false if the
-  // iterator was moved on instead.
-  bool EnterColumn(std::string_view key, size_t common);
+  // At a key of another column, of which `common` bytes are as in the one before: takes its
+  // timestamp, or false if the iterator was moved on instead.
+  bool EnterColumn(std::string_view key, size_t common, CellKind* kind);
   bool SeekWantedColumn(std::string_view column);
   bool SeekWantedRange(std::string_view column);
   void SeekInRow(std::string_view column);
   void SeekBehindRow();
-  Verdict Judge(std::string_view key);
+  Verdict Judge(std::string_view key, CellKind kind);
   Verdict JudgeVersion(std::string_view key);
   // Of a version that is not hidden, in the order of a column: whether rules let it go.
   bool IsLetGoByAge() const;
@@ -141,14 +146,18 @@ class FamilyCursor {
 
   bool valid_ = false;
   absl::Status status_;
-  std::string row_;  // escaped; empty: none yet
+  // The row, escaped, and behind it what stands between it and the number in the key of its column.
+  std::string place_;
+  size_t row_bytes_ = 0;     // 0: none yet
+  size_t column_bytes_ = 0;  // with the row; 0: none
+  bool row_is_plain_ = false;
+  bool qualifier_is_plain_ = false;
   uint64_t row_number_ = 0;
   bool ends_with_row_ = false;
   bool is_past_row_ = false;
   size_t wanted_ = 0;        // of query_.columns, in this row
   size_t wanted_range_ = 0;  // of query_.column_ranges
   RowMarkers row_markers_;
-  std::string column_prefix_;  // empty: none
   size_t row_prefix_bytes_ = 0;
   uint64_t column_number_ = 0;
   std::string seek_key_;

@@ -125,15 +125,21 @@ void RowResultBuilder::Add(std::string_view family, const FamilyCursor& cursor, 
   Extend(most_bytes);
   // Reserved only: the parts below take it piece by piece.
   result_.num_bytes_ -= most_bytes;
-  CellView cell;
-  cell.family = CopyFamily(family);
-  char* const at = Extend(qualifier.size());
-  cell.qualifier = {at, Unescape(qualifier, at)};
+  const std::string_view family_copy = CopyFamily(family);
+  // Written where it stays: a view that is put together elsewhere and copied whole waits for each
+  // of its halves to be stored.
+  CellView& cell = result_.cells_.emplace_back();
+  cell.family = family_copy;
+  if (cursor.qualifier_is_plain()) [[likely]] {
+    cell.qualifier = Copy(qualifier);
+  } else {
+    char* const at = Extend(qualifier.size());
+    cell.qualifier = {at, Unescape(qualifier, at)};
+  }
   cell.value = shown == Shown::kKeyAndLength ? CopyLength(cursor.value().size()) : Copy(value);
   cell.timestamp = cursor.timestamp();
   cell.type = cursor.type();
   cell.ttl_ms = cursor.ttl_ms();
-  result_.cells_.push_back(cell);
 }
 
 void RowResultBuilder::AddCell(std::string_view family, std::string_view qualifier,
@@ -141,12 +147,12 @@ void RowResultBuilder::AddCell(std::string_view family, std::string_view qualifi
   const size_t num_bytes = family.size() + qualifier.size() + value.size();
   Extend(num_bytes);
   result_.num_bytes_ -= num_bytes;
-  CellView cell;
-  cell.family = CopyFamily(family);
+  const std::string_view family_copy = CopyFamily(family);
+  CellView& cell = result_.cells_.emplace_back();
+  cell.family = family_copy;
   cell.qualifier = Copy(qualifier);
   cell.value = Copy(value);
   cell.timestamp = timestamp;
-  result_.cells_.push_back(cell);
 }
 
 }  // namespace winnow

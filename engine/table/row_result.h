@@ -18,6 +18,11 @@ class RowResultBuilder {
 
   void SetRow(std::string_view row);
   void SetEscapedRow(std::string_view escaped_row);
+  void SetRowOf(const FamilyCursor& cursor) {
+    if (cursor.row_is_plain()) [[likely]]
+      return SetRow(cursor.row());
+    SetEscapedRow(cursor.row());
+  }
   // The cell at which the cursor stands. Names of families live as long as the builder.
   void Add(std::string_view family, const FamilyCursor& cursor, Shown shown = Shown::kWhole);
   // Nothing is escaped.

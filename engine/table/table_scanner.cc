@@ -274,7 +274,7 @@ bool TableScanner::NextOfOneFamily(RowResult* row) {
     NoteErrors();
     return false;
   }
-  result.SetEscapedRow(cursor.row());
+  result.SetRowOf(cursor);
   const uint64_t row_number = cursor.row_number();
   do {
     result.Add(family.state->name, cursor);
