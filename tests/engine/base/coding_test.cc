@@ -56,6 +56,31 @@ TEST(Coding, VarintsComeBackAndTakeAByteForEachSevenBits) {
   }
 }
 
+// As in files: up to eight bytes are decoded at once where so many can be read.
+TEST(Coding, WhatFollowsAVarintIsNotPartOfIt) {
+  for (const uint64_t number : InterestingNumbers()) {
+    for (const char next : {'\0', '\x7f', '\x80', '\xff'}) {
+      std::string out;
+      PutVarint64(&out, number);
+      const size_t size = out.size();
+      out.append(8, next);
+      std::string_view input = out;
+      uint64_t decoded;
+      ASSERT_TRUE(GetVarint64(&input, &decoded));
+      ASSERT_EQ(decoded, number);
+      ASSERT_EQ(input.size(), out.size() - size);
+    }
+  }
+  for (size_t zeros = 0; zeros < 9; zeros++) {  // longer than it need be
+    const std::string out = "\x81" + std::string(zeros, '\x80') + std::string(9, '\0');
+    std::string_view input = out;
+    uint64_t decoded;
+    ASSERT_TRUE(GetVarint64(&input, &decoded));
+    ASSERT_EQ(decoded, 1u);
+    ASSERT_EQ(input.size(), 8u);
+  }
+}
+
 TEST(Coding, AVarint32RefusesWhatDoesNotFit) {
   for (const uint64_t number : InterestingNumbers()) {
     std::string out;
