@@ -33,6 +33,8 @@ class SignatureSearch {
   // throw std::bad_alloc.
   bool Next() { return search_.Next(); }
   const std::string& group() const { return search_.group(); }
+  // Groups whose signature was looked at so far, in each SSTable that has one.
+  uint64_t num_asked() const { return findings_.signatures_asked; }
   const absl::Status& status() const { return search_.status(); }
 
  private:

@@ -32,6 +32,8 @@ class RowCandidates {
   // std::bad_alloc.
   bool Next(std::string* row);
   const absl::Status& status() const { return status_; }
+  // Rows that were looked at so far; those of several SSTables count in each.
+  uint64_t num_asked() const { return searches_.front()->num_asked(); }
 
  private:
   // Of each family that is asked for values; their rows are intersected.

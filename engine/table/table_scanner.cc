@@ -5,7 +5,7 @@
 //
 // Where the filter asks for values that signatures know, rows come from these, and each is read
 // like a single one, past the files whose filters do not have it: the filter decides about it as
-// about any other.
+// about any other. Where they let most rows through, cursors of the whole scan walk to the next.
 #include "engine/table/table_scanner.h"
 
 #include <algorithm>
@@ -17,6 +17,11 @@
 namespace winnow {
 
 namespace {
+
+// To walk over so many rows costs about as much as to read one by itself; and so many candidates
+// in a row, each that close to the one before, are taken for a rule.
+constexpr uint64_t kRowsToNearCandidate = 8;
+constexpr int kNearCandidatesBeforeWalk = 8;
 
 // Below all keys of a row and of those behind it, and above all keys of it and of those before.
 std::string BeforeRow(std::string_view row) {
@@ -86,7 +91,8 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
         RowCandidates::Open(&moment, plan, *TableFilterAccess::node(options.filter), bounds.lower,
                             bounds.upper));
     if (candidates != nullptr) {
-      scanner->UseSignatures(std::move(moment), std::move(plan), std::move(candidates));
+      scanner->UseSignatures(std::move(moment), std::move(plan), std::move(candidates),
+                             bounds.upper);
       return std::unique_ptr<RowScanner>(std::move(scanner));
     }
   }
@@ -103,8 +109,9 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
 }
 
 void TableScanner::UseSignatures(CellMoment moment, std::vector<FamilyQuery> plan,
-                                 std::unique_ptr<RowCandidates> candidates) {
+                                 std::unique_ptr<RowCandidates> candidates, std::string upper) {
   signed_rows_ = std::make_unique<SignedRows>();
+  signed_rows_->upper = std::move(upper);
   signed_rows_->moment = std::move(moment);
   signed_rows_->candidates = std::move(candidates);
   for (FamilyQuery& query : plan) {
@@ -160,18 +167,58 @@ bool TableScanner::FindSignedRow() {
     if (range->Has(unescaped_row_)) break;
   }
   rows.num_candidates++;
+  const uint64_t num_asked = rows.candidates->num_asked();
+  const bool is_near = num_asked - rows.asked_before <= kRowsToNearCandidate;
+  rows.asked_before = num_asked;
+  rows.num_near = is_near ? std::min(rows.num_near + 1, kNearCandidatesBeforeWalk) : 0;
+  if (rows.num_near == kNearCandidatesBeforeWalk) {
+    WalkToSignedRow();
+    return true;
+  }
+  status_ = OpenSignedRow();
+  return status_.ok();
+}
+
+absl::Status TableScanner::OpenSignedRow() {
+  SignedRows& rows = *signed_rows_;
+  rows.is_walking = false;
   for (size_t i = 0; i < families_.size(); i++) {
     // The one before is of another row.
     families_[i].cursor = nullptr;
-    absl::StatusOr<std::unique_ptr<FamilyCursor>> cursor = OpenRowBy(
-        *rows.rules[i], rows.moment, *families_[i].state, unescaped_row_, rows.queries[i]);
-    if (!cursor.ok()) {
-      status_ = cursor.status();
-      return false;
-    }
-    families_[i].cursor = *std::move(cursor);
+    WINNOW_ASSIGN_OR_RETURN(families_[i].cursor,
+                            OpenRowBy(*rows.rules[i], rows.moment, *families_[i].state,
+                                      unescaped_row_, rows.queries[i]));
   }
-  return true;
+  return absl::OkStatus();
+}
+
+// The cursors stand behind the row before, and go no further back: a family that has nothing in the
+// row stands on a later one.
+void TableScanner::WalkToSignedRow() {
+  SignedRows& rows = *signed_rows_;
+  const std::string begin = BeforeRow(unescaped_row_);
+  for (size_t i = 0; i < families_.size(); i++) {
+    Family& family = families_[i];
+    if (!rows.is_walking) {
+      family.cursor = std::make_unique<FamilyCursor>(
+          rows.moment.NewIterator(*family.state, begin, rows.upper,
+                                  TimesOf(rows.queries[i], *rows.rules[i])),
+          *rows.rules[i], rows.moment.Now(), rows.queries[i]);
+      family.cursor->Seek(begin);
+      continue;
+    }
+    FamilyCursor& cursor = *family.cursor;
+    for (uint64_t step = 0; cursor.Valid() && cursor.row() < row_; step++) {
+      if (step == kRowsToNearCandidate) {
+        // Not near after all: rows in memory, which have no signatures, are not counted.
+        cursor.Seek(begin);
+        rows.num_near = 0;
+        break;
+      }
+      cursor.NextRow();
+    }
+  }
+  rows.is_walking = true;
 }
 
 // Of the rows that have keys, whatever they are, the greatest of all families; the row may turn out

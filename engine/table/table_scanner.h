@@ -31,15 +31,20 @@ class TableScanner final : public RowScanner {
     const FamilyState* state;
     std::unique_ptr<FamilyCursor> cursor;  // of the whole scan, or of a row; null: of none yet
   };
-  // Instead of a walk over all rows: those that signatures do not rule out, each read by itself.
+  // Instead of a walk over all rows: those that signatures do not rule out, each read by itself, or
+  // walked to while they lie close together.
   struct SignedRows {
     CellMoment moment;
     std::unique_ptr<RowCandidates> candidates;
+    std::string upper;  // of the keys of all rows; empty: none
     // Of the families, in their order; rules as they were when the scan began.
     std::vector<CellQuery> queries;
     std::vector<const FamilyRules*> rules;
     uint64_t num_candidates = 0;
     uint64_t num_found = 0;
+    uint64_t asked_before = 0;  // when the last one was found
+    int num_near = 0;           // of those since one that was far from the one before
+    bool is_walking = false;    // the cursors are of the whole scan
   };
   // Of keys; an empty one is none.
   struct Bounds {
@@ -54,13 +59,15 @@ class TableScanner final : public RowScanner {
   }
 
   void UseSignatures(CellMoment moment, std::vector<FamilyQuery> plan,
-                     std::unique_ptr<RowCandidates> candidates);
+                     std::unique_ptr<RowCandidates> candidates, std::string upper);
   // What Next gives. May throw std::bad_alloc.
   bool FindNext(RowResult* row);
   // To the next row; false: there is none, or status_ says why.
   bool FindRow();
   bool FindRowForward();
   bool FindSignedRow();
+  absl::Status OpenSignedRow();
+  void WalkToSignedRow();
   bool FindRowBackward();
   // False if the filter passes over the row, or over rows up to a further one; the families stand
   // behind them then.

@@ -1,6 +1,7 @@
 // Rows that are found by signatures: as many as without them, and fewer that have to be read.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -366,6 +367,61 @@ TEST_F(TableSignaturesTest, ReadOnlyTheBlocksOfCandidates) {
   EXPECT_GT(Counted(Ticker::kSignatureBlocksRead), 1u);
   EXPECT_EQ(Rows("ValueFilter(=, 'binary:a77')"), "r1077");
   EXPECT_GT(Counted(Ticker::kDataBlocksRead), 200u);
+}
+
+// Rows of two families, some without the one or the other and some deleted, in stretches in which
+// every, every third or every fiftieth row has the value: what lies close together is walked to.
+TEST_F(TableSignaturesTest, CandidatesThatLieCloseTogetherAreWalkedTo) {
+  Create("q1");
+  for (int i = 0; i < 2'000; i++) {
+    const std::string row = absl::StrCat("r", 10'000 + i);
+    const int distance = i % 600 < 200 ? 1 : i % 600 < 400 ? 3 : 50;
+    if (i % 7 != 0) Put(row, "q1", i % distance == 0 ? "yes" : absl::StrCat("no", i));
+    if (i % 5 != 0) Put(row, "other", "x", "g");
+    if (i % 500 == 499) Flush();
+  }
+  TableBatch deletes;
+  for (int i = 0; i < 2'000; i += 11) {
+    const std::string row = absl::StrCat("r", 10'000 + i);
+    i % 2 == 0 ? deletes.DeleteRow(table_, row) : deletes.DeleteFamily(table_, row, "g");
+  }
+  tables_.Write(deletes);
+  ASSERT_TRUE(tables_->DeleteRows({}, table_, "r10500", "r10520").ok());
+  const auto cells = [&](const std::string& filter, ScanOptions options) {
+    options.filter = *TableFilter::Parse(filter);
+    std::string all;
+    RowResult row;
+    const auto scanner = tables_->Scan(options, table_);
+    while (scanner->Next(&row)) {
+      absl::StrAppend(&all, std::string(row.row()), ":", row.cells().size(), " ");
+    }
+    EXPECT_TRUE(scanner->status().ok()) << scanner->status();
+    return all;
+  };
+  for (const bool compacted : {false, true}) {
+    if (compacted) {
+      ASSERT_TRUE(tables_->MajorCompact("t").ok());
+    }
+    for (const char* from : {"", "r10111", "r10503", "r11990"}) {
+      CountFromHere();
+      const std::string found = cells(Where("q1", "yes"), From(from));
+      const uint64_t seeks = Counted(Ticker::kSeeks);
+      EXPECT_EQ(Counted(Ticker::kSignatureScans), 1u);
+      // A predicate that signatures know nothing of.
+      EXPECT_EQ(found, cells("SingleColumnValueFilter('f', 'q1', =, 'substring:yes', true, true)",
+                             From(from)));
+      EXPECT_EQ(Counted(Ticker::kSignatureScans), 0u);
+      const auto num_rows = static_cast<uint64_t>(std::count(found.begin(), found.end(), ' '));
+      if (num_rows > 100) {
+        EXPECT_LT(seeks, num_rows / 2) << "two a row, each read by itself";
+      }
+    }
+    ScanOptions in_parts = From("r10150");
+    in_parts.max_cells = 1;
+    in_parts.max_rows = 120;
+    EXPECT_EQ(cells("ColumnValueFilter('f', 'q1', =, 'binary:yes')", in_parts),
+              cells("ColumnValueFilter('f', 'q1', =, 'substring:yes')", in_parts));
+  }
 }
 
 class DamagedSignaturesTest : public TableSignaturesTest {
