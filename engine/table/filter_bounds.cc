@@ -193,6 +193,36 @@ bool DecidesRows(const FilterNode& node) {
   }
 }
 
+// What one choice of an OR showed goes with the row if that one refuses it and another keeps it.
+bool TakesCellsLate(const FilterNode& node) {
+  switch (node.kind) {
+    case FilterKind::kSingleColumnValueExclude:
+    case FilterKind::kDependentColumn:
+      return true;
+    case FilterKind::kOr:
+      return DecidesRows(node);
+    default:
+      return std::any_of(node.children.begin(), node.children.end(),
+                         [](const auto& child) { return TakesCellsLate(*child); });
+  }
+}
+
+bool CountsCells(const FilterNode& node) {
+  switch (node.kind) {
+    case FilterKind::kFirstKeyOnly:
+    case FilterKind::kColumnCountGet:
+    case FilterKind::kColumnPagination:
+    case FilterKind::kPage:
+    case FilterKind::kDependentColumn:
+    case FilterKind::kSkip:
+    case FilterKind::kWhile:
+      return true;
+    default:
+      return std::any_of(node.children.begin(), node.children.end(),
+                         [](const auto& child) { return CountsCells(*child); });
+  }
+}
+
 bool CountsRows(const FilterNode& node) {
   return node.kind == FilterKind::kPage ||
          std::any_of(node.children.begin(), node.children.end(),

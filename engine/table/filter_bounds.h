@@ -18,6 +18,10 @@ ByteRanges ColumnsOf(const FilterNode& node);
 
 // Whether what is shown of a row is known only at its end.
 bool DecidesRows(const FilterNode& node);
+// Whether it may show a cell, keep its row at the end, and take the cell away then.
+bool TakesCellsLate(const FilterNode& node);
+// Whether what it lets through depends on how many rows or cells it has seen, or which.
+bool CountsCells(const FilterNode& node);
 // Whether it counts the rows that it keeps. Such a filter must be asked last about the end of a
 // row: a row that another refuses there takes no place on the page.
 bool CountsRows(const FilterNode& node);

@@ -1,19 +1,25 @@
 #include "engine/table/filter_lists.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/table/filter_bounds.h"
+#include "engine/table/filter_finished_rows.h"
 
 namespace winnow {
 
 namespace {
 
+using Children = std::span<const std::shared_ptr<const FilterNode>>;
+
 class AndState final : public FilterState {
  public:
-  AndState(const FilterNode& node, bool is_reverse) {
-    for (const auto& child : node.children) {
+  AndState(Children children, bool is_reverse) {
+    for (const auto& child : children) {
       states_.push_back(NewFilterState(*child, is_reverse));
       ends_last_.push_back(CountsRows(*child));
     }
@@ -150,28 +156,63 @@ class OrState final : public FilterState {
   std::vector<Choice> choices_;
 };
 
+// Whether what a filter does must wait for what one before it makes of the whole row.
+bool MustWaitFor(const FilterNode& first, const FilterNode& later) {
+  return (TakesCellsLate(first) && CountsCells(later)) ||
+         (DecidesRows(first) && MayEndReads(later));
+}
+
+// Behind the first filter that others must wait for, they go on with what it has left.
+std::unique_ptr<FilterState> NewSequence(Children children, bool is_reverse) {
+  for (size_t i = 0; i + 1 < children.size(); i++) {
+    const bool is_waited_for =
+        std::any_of(children.begin() + static_cast<std::ptrdiff_t>(i) + 1, children.end(),
+                    [&](const auto& later) { return MustWaitFor(*children[i], *later); });
+    if (!is_waited_for) continue;
+    return NewFilterSequence(std::make_unique<AndState>(children.first(i + 1), is_reverse),
+                             NewSequence(children.subspan(i + 1), is_reverse));
+  }
+  return std::make_unique<AndState>(children, is_reverse);
+}
+
+// Those that count rows count what all others keep, wherever they stand.
+std::unique_ptr<FilterState> NewAndState(const FilterNode& node, bool is_reverse) {
+  if (!TakesCellsLate(node)) return NewSequence(node.children, is_reverse);
+  std::vector<std::shared_ptr<const FilterNode>> children = node.children;
+  std::stable_partition(children.begin(), children.end(),
+                        [](const auto& child) { return !CountsRows(*child); });
+  return NewSequence(children, is_reverse);
+}
+
 // One cell that is refused refuses the row, which is known at its end. The inner filter's IsRowDone
 // is not handed on: the cells that would be left out count.
 class SkipState final : public FilterState {
  public:
   SkipState(const FilterNode& node, bool is_reverse)
-      : inner_(NewFilterState(*node.children.front(), is_reverse)) {}
+      : inner_(NewFilterState(*node.children.front(), is_reverse)),
+        takes_cells_late_(TakesCellsLate(*node.children.front())) {}
   bool BeginRow(std::string_view row) override {
     has_refused_ = false;
+    noted_.Clear();
     return inner_->BeginRow(row);
   }
   Shown Show(const FilterCell& cell) override {
     const Shown shown = inner_->Show(cell);
     has_refused_ = has_refused_ || shown == Shown::kNo;
+    if (takes_cells_late_ && !has_refused_) noted_.Note(cell);
     return shown;
   }
-  bool EndRow() override { return !has_refused_ && inner_->EndRow(); }
+  bool EndRow() override {
+    return !has_refused_ && inner_->EndRow() && !noted_.FirstRefused(*inner_).has_value();
+  }
   Shown Retained(const FilterCell& cell) const override { return inner_->Retained(cell); }
   bool IsDone() const override { return inner_->IsDone(); }
 
  private:
   const std::unique_ptr<FilterState> inner_;
+  const bool takes_cells_late_;
   bool has_refused_ = false;
+  NotedCells noted_;
 };
 
 // is_done_ outlives the row, unlike what other filters remember: the first refusal, of a row at its
@@ -179,8 +220,11 @@ class SkipState final : public FilterState {
 class WhileState final : public FilterState {
  public:
   WhileState(const FilterNode& node, bool is_reverse)
-      : inner_(NewFilterState(*node.children.front(), is_reverse)) {}
+      : inner_(NewFilterState(*node.children.front(), is_reverse)),
+        takes_cells_late_(TakesCellsLate(*node.children.front())) {}
   bool BeginRow(std::string_view row) override {
+    noted_.Clear();
+    refused_.reset();
     is_done_ = is_done_ || !inner_->BeginRow(row);
     return !is_done_;
   }
@@ -188,19 +232,27 @@ class WhileState final : public FilterState {
     if (is_done_) return Shown::kNo;
     const Shown shown = inner_->Show(cell);
     is_done_ = shown == Shown::kNo;
+    if (takes_cells_late_ && !is_done_) noted_.Note(cell);
     return shown;
   }
   bool EndRow() override {
     const bool is_kept = inner_->EndRow();
-    is_done_ = is_done_ || !is_kept;
+    if (is_kept) refused_ = noted_.FirstRefused(*inner_);
+    is_done_ = is_done_ || !is_kept || refused_.has_value();
     return is_kept;
   }
-  Shown Retained(const FilterCell& cell) const override { return inner_->Retained(cell); }
+  // Cells behind one that was taken away were shown when nobody knew.
+  Shown Retained(const FilterCell& cell) const override {
+    return refused_ && cell.number >= *refused_ ? Shown::kNo : inner_->Retained(cell);
+  }
   bool IsDone() const override { return is_done_ || inner_->IsDone(); }
 
  private:
   const std::unique_ptr<FilterState> inner_;
+  const bool takes_cells_late_;
   bool is_done_ = false;
+  NotedCells noted_;
+  std::optional<size_t> refused_;  // the number of the first cell of the row that was taken away
 };
 
 }  // namespace
@@ -208,7 +260,7 @@ class WhileState final : public FilterState {
 std::unique_ptr<FilterState> NewFilterListState(const FilterNode& node, bool is_reverse) {
   switch (node.kind) {
     case FilterKind::kAnd:
-      return std::make_unique<AndState>(node, is_reverse);
+      return NewAndState(node, is_reverse);
     case FilterKind::kOr:
       return std::make_unique<OrState>(node, is_reverse);
     case FilterKind::kSkip:

@@ -92,8 +92,14 @@ class RegularExpressionCompiler {
         // Without an \E the literal goes on to the end of the pattern.
         const size_t end = pattern_.find("\\E", at_);
         const std::string_view literal = pattern_.substr(at_, end - at_);
-        for (const char byte : literal) WINNOW_RETURN_IF_ERROR(Append(Byte(byte), &steps));
         at_ += literal.size() + (end == std::string_view::npos ? 0 : 2);
+        if (literal.empty()) continue;
+        for (const char byte : literal.substr(0, literal.size() - 1)) {
+          WINNOW_RETURN_IF_ERROR(Append(Byte(byte), &steps));
+        }
+        // What repeats behind it is its last byte alone.
+        WINNOW_ASSIGN_OR_RETURN(const Steps last, TakeRepetitions(Byte(literal.back())));
+        WINNOW_RETURN_IF_ERROR(Append(last, &steps));
         continue;
       }
       WINNOW_ASSIGN_OR_RETURN(Steps atom, TakeAtom(depth));
@@ -161,6 +167,10 @@ class RegularExpressionCompiler {
     if (const std::optional<ByteSet> named = NamedSet(letter)) return *named;
     const std::pair<char, char> controls[] = {{'t', '\t'}, {'n', '\n'},   {'r', '\r'}, {'f', '\f'},
                                               {'a', '\a'}, {'e', '\x1b'}, {'0', '\0'}};
+    // Java reads octal digits behind \0.
+    const bool is_octal =
+        letter == '0' && at_ < pattern_.size() && pattern_[at_] >= '0' && pattern_[at_] <= '7';
+    if (is_octal) return Wrong("an octal escape; \\xHH is a byte");
     for (const auto& [name, byte] : controls) {
       if (letter == name) return SetOf(byte);
     }

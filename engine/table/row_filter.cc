@@ -20,7 +20,7 @@ RowFilter::RowFilter(const TableReadOptions& options, bool is_reverse)
       is_raw_(options.raw),
       rows_(RowsOf(NodeOf(filter_))),
       decides_late_(DecidesRows(NodeOf(filter_))),
-      ends_rows_early_(!decides_late_ && !MayEndReads(NodeOf(filter_))),
+      asks_about_all_(decides_late_ || MayEndReads(NodeOf(filter_))),
       state_(NewFilterState(NodeOf(filter_), is_reverse)) {}
 
 bool RowFilter::BeginRow(std::string_view row) {
@@ -43,26 +43,25 @@ void RowFilter::Take(std::string_view family, FamilyCursor* cursor, RowResultBui
   }
   const bool is_version = cursor->type() == CellType::kPut;
   // Only a raw read is still in the column then: behind its last version may be markers.
-  if (is_version && num_shown_ >= max_versions_) return cursor->Next();
+  const bool is_over = is_version && num_shown_ >= max_versions_ && !decides_late_;
+  if (is_over && !asks_about_all_) return cursor->Next();
   const size_t number = num_asked_++;
   const Shown shown =
       state_->Show({family, qualifier_, cursor->timestamp(), cursor->value(), number});
-  if (shown != Shown::kNo) {
+  if (shown != Shown::kNo && !is_over) {
     // What is decided late may show a value in another form after all.
     result->Add(family, *cursor, decides_late_ ? Shown::kWhole : shown);
     shows_any_ = true;
     if (decides_late_) shown_.push_back({number, shown});
     if (is_version) num_shown_++;
     // Further versions are passed over without asking the filter.
-    if (num_shown_ >= max_versions_ && !is_raw_) return cursor->NextColumn();
+    if (num_shown_ >= max_versions_ && !is_raw_ && !asks_about_all_) return cursor->NextColumn();
   }
   cursor->Next();
 }
 
-// Where a filter decides by the whole row, or ends the read by what it refuses, it is asked about
-// everything.
 bool RowFilter::IsRowDone() const {
-  return (ends_rows_early_ && state_->IsRowDone()) || (!decides_late_ && state_->IsDone());
+  return (!asks_about_all_ && state_->IsRowDone()) || (!decides_late_ && state_->IsDone());
 }
 
 void RowFilter::EndRow(RowResultBuilder* result) {
@@ -72,11 +71,20 @@ void RowFilter::EndRow(RowResultBuilder* result) {
   if (!decides_late_) return;
   if (!is_kept) return result->Clear();
   // shown_ and the cells of the result have grown side by side, so that an index is good for both.
+  // Of each column the newest versions that are left are shown: which those are is known by now.
   result->Retain([&](size_t index) {
     const CellView& cell = result->cell(index);
     const auto& [number, shown] = shown_[index];
-    return Both(
+    if (index == 0 || cell.qualifier != qualifier_ || cell.family != family_) {
+      // Copies: what is taken from a value may move the cells' bytes.
+      qualifier_.assign(cell.qualifier);
+      family_.assign(cell.family);
+      num_shown_ = 0;
+    }
+    const Shown left = Both(
         shown, state_->Retained({cell.family, cell.qualifier, cell.timestamp, cell.value, number}));
+    if (left == Shown::kNo || cell.type != CellType::kPut) return left;
+    return num_shown_++ < max_versions_ ? left : Shown::kNo;
   });
 }
 

@@ -44,7 +44,8 @@ class RowFilter {
   const bool is_raw_;
   const ByteRanges rows_;
   const bool decides_late_;
-  const bool ends_rows_early_;
+  // What it refuses says more than that the cell is not shown, so that it sees all of them.
+  const bool asks_about_all_;
   const std::unique_ptr<FilterState> state_;
 
   // Of the row.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/checksum.h"
 #include "engine/base/status.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/table/cell_key.h"
@@ -35,6 +36,7 @@ class TableLoader final : public TableWriter {
         table_(table),
         file_system_(*file_system),
         directory_(std::move(directory)),
+        prefix_(absl::StrCat(absl::Hex(RandomIdentity()))),
         write_number_(write_number) {}
   ~TableLoader() override {
     // Those that are finished and were not ingested; the others are removed by their writers.
@@ -99,7 +101,9 @@ class TableLoader final : public TableWriter {
     const auto at = writers_.find(&family);
     if (at != writers_.end() && at->second->file_bytes() < kFileBytes) return at->second.get();
     if (at != writers_.end()) WINNOW_RETURN_IF_ERROR(FinishFile(&family));
-    const std::string path = absl::StrCat(directory_, "/", family.name, "-", num_files_++, ".sst");
+    // By number: a family's name may be as long as a file's alone, and another writer may have
+    // files in the directory.
+    const std::string path = absl::StrCat(directory_, "/", prefix_, "-", num_files_++, ".sst");
     WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<SstWriter> writer,
                             tables_.store().NewSstWriter(family.column_family, path));
     SstWriter* const made = writer.get();
@@ -142,6 +146,7 @@ class TableLoader final : public TableWriter {
   Table* const table_;
   FileSystem& file_system_;
   const std::string directory_;
+  const std::string prefix_;  // of the names of its files
   const uint64_t write_number_;
   bool is_finished_ = false;
   uint64_t num_cells_ = 0;

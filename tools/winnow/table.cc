@@ -237,6 +237,16 @@ absl::Status CheckFlags(const Action& action, const Arguments& arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat(ToAbsl(action.name), " takes no --", ToAbsl(flag.name)));
   }
+  // Flags of all commands that print or take bytes.
+  const bool has_lines = action.run == ImportTable || action.run == ExportTable;
+  if (has_lines && arguments.Has("hex")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ToAbsl(action.name), " takes no --hex: --escaped is for any bytes"));
+  }
+  if (action.run == ExportTable && arguments.Has("json")) {
+    return absl::InvalidArgumentError(
+        "export takes no --json: `winnow table scan --json` prints a line for each cell");
+  }
   return absl::OkStatus();
 }
 

@@ -11,12 +11,11 @@
 #include "tools/winnow/answer.h"
 #include "tools/winnow/counter.h"
 #include "tools/winnow/database.h"
+#include "tools/winnow/scan_in_parts.h"
 #include "tools/winnow/table_json.h"
 
 namespace winnow::cli {
 namespace {
-
-constexpr size_t kMaxCellsOfPart = 10'000;  // of a row that a scan prints in parts
 
 absl::StatusOr<ColumnSelection> ParseColumn(const TableCall& call, const std::string& word) {
   const size_t colon = word.find(':');
@@ -129,9 +128,8 @@ absl::StatusOr<ExitCode> ScanCells(const TableCall& call) {
   ScanOptions options;
   options.fill_cache = false;
   WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
-  if (!options.filter.is_set()) options.max_cells = kMaxCellsOfPart;  // some decide by whole rows
   WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
-  const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
+  const std::unique_ptr<RowScanner> scanner = ScanInParts(call.tables, options, table);
   RowResult row;
   while (call.output.ok() && scanner->Next(&row)) PrintCells(call, row);
   WINNOW_RETURN_IF_ERROR(scanner->status());
@@ -143,9 +141,8 @@ absl::StatusOr<ExitCode> CountRows(const TableCall& call) {
   ScanOptions options;
   options.fill_cache = false;
   WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
-  if (!options.filter.is_set()) options.max_cells = kMaxCellsOfPart;
   WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
-  const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
+  const std::unique_ptr<RowScanner> scanner = ScanInParts(call.tables, options, table);
   RowResult row;
   std::string last_row;
   uint64_t count = 0;

@@ -211,6 +211,10 @@ absl::StatusOr<ExitCode> ImportTable(const TableCall& call) {
   WINNOW_RETURN_IF_ERROR(CheckFamilies(format, schema));
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> timestamp,
                           call.arguments.Number("timestamp"));
+  if (timestamp && *timestamp > kMaxTimestamp) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--timestamp=", *timestamp, ": the greatest is ", kMaxTimestamp));
+  }
   const std::vector<std::string> paths(call.words.begin() + 2, call.words.end());
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(paths));
 

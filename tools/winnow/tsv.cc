@@ -168,7 +168,8 @@ absl::Status TsvFormat::TakeField(const TsvColumn& column, std::string_view fiel
       return absl::OkStatus();
     case TsvColumn::Type::kTtl:
       // Empty: the cell has none, in a column that others have one in.
-      if (!field.empty() && !absl::SimpleAtoi(ToAbsl(field), &line->ttl_ms)) {
+      if (field.empty()) return absl::OkStatus();
+      if (!absl::SimpleAtoi(ToAbsl(field), &line->ttl_ms) || line->ttl_ms == 0) {
         return BadLine(absl::StrCat("Invalid cell TTL ", ToAbsl(field), ": milliseconds"));
       }
       return absl::OkStatus();

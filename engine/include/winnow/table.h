@@ -322,9 +322,9 @@ class TableWriter {
                            std::string_view value) = 0;
   virtual uint64_t num_cells() const = 0;
   // Makes all of them part of the table, durably, together or not at all, as if they were put now.
-  // Nothing may be added afterwards. Aborted: something of the table was deleted since the writer
-  // was made, or its schema was changed. FailedPrecondition: a family has cells with a time to live
-  // of their own.
+  // Nothing may be added afterwards. Aborted: a column, a family of a row or a row was deleted
+  // since the writer was made, or one of its families was removed. FailedPrecondition: a family has
+  // cells with a time to live of their own.
   virtual absl::Status Finish() = 0;
 };
 

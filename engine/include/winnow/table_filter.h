@@ -51,7 +51,9 @@
 //   SKIP filter                          rows of which it lets every cell through
 //   WHILE filter                         everything up to the first cell or row that it refuses
 //
-// AND asks the filters from left to right, each for what those before have let through. OR asks all
+// AND asks the filters from left to right, each for what those before have let through, also where
+// that is known at the end of a row alone; but a SingleColumnValueFilter sees the columns that an
+// Exclude before it leaves out. A PageFilter counts rows behind all others of its AND. OR asks all
 // for everything, and shows what one of them shows. Where HBase's answer depends on how it walks
 // (a scan that ColumnCountGetFilter ends, a PageFilter that each region counts for itself, an OR
 // with a SingleColumnValueFilter that shows the other's refused cells) it is as is written here.
@@ -87,8 +89,9 @@ class TableFilter {
   // Bytes as an argument: in quotes, those inside doubled.
   static std::string Quote(std::string_view bytes);
 
-  // Of several filters, at least one; those that let everything through count too. An AND in an AND
-  // and an OR in an OR are no level of their own. InvalidArgument: nested over 100 deep.
+  // Of several filters; those that let everything through count too, and so does none at all. An
+  // AND in an AND and an OR in an OR are no level of their own. InvalidArgument: nested over 100
+  // deep.
   static absl::StatusOr<TableFilter> And(const std::vector<TableFilter>& filters);
   static absl::StatusOr<TableFilter> Or(const std::vector<TableFilter>& filters);
 
@@ -109,7 +112,8 @@ class TableFilter {
   static absl::StatusOr<TableFilter> RowRanges(const std::vector<RowRange>& ranges);
 
   bool is_set() const { return node_ != nullptr; }
-  // A text that Parse takes, for a filter that means the same; empty: it lets everything through.
+  // A text that Parse takes, unless it is longer than that, for a filter that means the same;
+  // empty: it lets everything through.
   std::string ToString() const;
 
  private:

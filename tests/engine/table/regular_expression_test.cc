@@ -32,6 +32,9 @@ TEST(RegularExpression, MatchesAsJavaDoes) {
   EXPECT_TRUE(Finds("\\bword\\b", "a word."));
   EXPECT_FALSE(Finds("\\bword\\b", "swords"));
   EXPECT_TRUE(Finds("\\Q.*\\E!", "a.*!"));
+  EXPECT_TRUE(Finds("^\\Qa.\\E{2}$", "a..")) << "its last byte repeats";
+  EXPECT_FALSE(Finds("^\\Qa.\\E{2}$", "a.{2}"));
+  EXPECT_TRUE(Finds("^\\Qa.\\E*\\Q\\Eb$", "ab"));
   EXPECT_TRUE(Finds("\\x41\\.", "A."));
   EXPECT_TRUE(Finds("(?i)AbC", "xaBcx"));
   EXPECT_TRUE(Finds("[a-z]+K", "ABCk", true));
@@ -46,8 +49,9 @@ TEST(RegularExpression, SaysWhatIsWrong) {
     return std::string(RegularExpression::Compile(pattern, false).status().message());
   };
   for (const std::string pattern :
-       {"(", ")", "[a", "a**+", "*", "a{2", "a{3,2}", "a{1001}", "\\1", "\\", "(?=a)", "(?<n>a)",
-        "[z-a]", "[a[b]]", "\\xg0", "a++", "\\k", "(?x)a", "[\\d-z]"}) {
+       {"(",       ")",      "[a",  "a**+",  "*",       "a{2",    "a{3,2}",
+        "a{1001}", "\\1",    "\\",  "(?=a)", "(?<n>a)", "[z-a]",  "[a[b]]",
+        "\\xg0",   "\\0101", "a++", "\\k",   "(?x)a",   "[\\d-z]"}) {
     EXPECT_NE(error(pattern), "") << pattern;
   }
   EXPECT_EQ(error("ab("), "regular expression: a '(' without its ')', at byte 3");

@@ -109,6 +109,57 @@ TEST_F(TableFilterTest, OfCells) {
   EXPECT_EQ(Shown("PrefixFilter('b') AND ColumnPaginationFilter(1, 1)", all), "b/f:xy=xy b");
 }
 
+// What is taken away at the end of a row is neither counted nor seen by the filters behind.
+TEST_F(TableFilterTest, GoByWhatIsLeftOfARow) {
+  tables_.Put(table_, "aa", "f", "z", 7, "z");
+  tables_.Put(table_, "d", "f", "x", 5, "new d");
+  tables_.Put(table_, "d", "f", "y", 5, "y d");
+  const std::string without_z = "SingleColumnValueExcludeFilter('f', 'z', =, 'binary:z')";
+  EXPECT_EQ(Rows(without_z), "a ab b c d");
+  EXPECT_EQ(Rows(without_z + " AND PageFilter(2)"), "a ab");
+  EXPECT_EQ(Rows("PageFilter(2) AND " + without_z), "a ab");
+  const std::string of_y = "DependentColumnFilter('f', 'y')";
+  EXPECT_EQ(Rows(of_y), "a ab c d");
+  ScanOptions from_b;
+  from_b.start_row = "b";
+  EXPECT_EQ(Rows(of_y + " AND PageFilter(1)", from_b), "c");
+  EXPECT_EQ(Rows("PageFilter(1) AND " + of_y, from_b), "c");
+  EXPECT_EQ(Rows("(" + of_y + " AND PageFilter(1)) OR RowFilter(=, 'binary:d')", from_b), "c d");
+
+  EXPECT_EQ(Shown("SingleColumnValueExcludeFilter('f', 'x', =, 'binary:new a', true) AND "
+                  "FirstKeyOnlyFilter()"),
+            "a/f:xy=xy a");
+  EXPECT_EQ(Shown("PrefixFilter('a') AND " + of_y + " AND ColumnPaginationFilter(1, 1)"),
+            "a/f:y=y a ab/f:y=y ab");
+  EXPECT_EQ(Shown("DependentColumnFilter('f', 'y', true) AND KeyOnlyFilter() AND "
+                  "ColumnCountGetFilter(1) AND PageFilter(2)"),
+            "a/f:x= ab/f:x=");
+  EXPECT_EQ(Shown("SKIP " + of_y), "d/f:x=new d d/f:y=y d");
+  EXPECT_EQ(Shown("WHILE " + of_y), "a/f:x=new a") << "up to its older version";
+  EXPECT_EQ(Rows("SKIP (SingleColumnValueFilter('f', 'y', =, 'binary:y c', true) OR "
+                 "ValueFilter(=, 'substring:new'))"),
+            "c");
+  EXPECT_EQ(Rows("SingleColumnValueFilter('f', 'y', =, 'binary:y ab', true) AND "
+                 "WHILE RowFilter(=, 'binary:ab')"),
+            "ab");
+}
+
+// However many versions are shown, filters see all that are kept.
+TEST_F(TableFilterTest, SeeVersionsThatAreNotAskedFor) {
+  EXPECT_EQ(Rows("SingleColumnValueFilter('f', 'x', =, 'binary:old ab', true, false)"), "ab");
+  EXPECT_EQ(Rows("SKIP ValueFilter(!=, 'binary:old b')"), "a ab c");
+  ScanOptions from_ab;
+  from_ab.start_row = "ab";
+  EXPECT_EQ(Shown("WHILE ValueFilter(!=, 'binary:old ab')", from_ab), "ab/f:x=new ab");
+  tables_.Put(table_, "c", "f", "w", 1, "w");
+  EXPECT_EQ(Shown("DependentColumnFilter('f', 'w')"), "c/f:w=w c/f:x=old c")
+      << "the newest that is left";
+  ScanOptions two;
+  two.max_versions = 2;
+  EXPECT_EQ(Shown("PrefixFilter('b') AND SKIP FamilyFilter(=, 'binaryprefix:')", two),
+            "b/f:x=new b b/f:x=old b b/f:xy=xy b b/g:x=g b");
+}
+
 TEST_F(TableFilterTest, OfRowsByTheirCells) {
   EXPECT_EQ(Rows("SingleColumnValueFilter('f', 'y', =, 'binary:y c')"), "b c")
       << "b has no such column";

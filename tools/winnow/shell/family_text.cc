@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "engine/base/status.h"
 #include "tools/winnow/shell/binary_text.h"
 
@@ -104,6 +108,28 @@ absl::Status SetBloomFilter(Keywords* attributes, FamilySchema* family,
   return absl::OkStatus();
 }
 
+// HBase describes a time to live as '86400 SECONDS (1 DAY)', and takes '1 DAY 2 HOURS' too.
+// Nothing: some other text.
+std::optional<uint64_t> SecondsOfText(std::string_view text) {
+  static constexpr std::pair<std::string_view, uint64_t> kUnits[] = {
+      {"DAY", 24 * 60 * 60}, {"HOUR", 60 * 60}, {"MINUTE", 60}, {"SECOND", 1}};
+  const std::string upper = Upper(std::string(text.substr(0, text.find('('))));
+  const std::vector<std::string> words = absl::StrSplit(upper, ' ', absl::SkipWhitespace());
+  if (words.empty() || words.size() % 2 != 0) return std::nullopt;
+  uint64_t seconds = 0;
+  for (size_t i = 0; i < words.size(); i += 2) {
+    uint64_t count = 0;
+    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& known) {
+      return words[i + 1] == known.first || words[i + 1] == absl::StrCat(ToAbsl(known.first), "S");
+    });
+    if (!absl::SimpleAtoi(words[i], &count) || unit == std::end(kUnits)) return std::nullopt;
+    // Years of seconds: none of these is near an overflow.
+    if (count > kForeverSeconds) return std::nullopt;
+    seconds += count * unit->second;
+  }
+  return seconds;
+}
+
 absl::Status SetTtl(Keywords* attributes, FamilySchema* family) {
   const std::optional<Value> value = attributes->Take("TTL");
   if (!value) return absl::OkStatus();
@@ -111,7 +137,13 @@ absl::Status SetTtl(Keywords* attributes, FamilySchema* family) {
     family->ttl_seconds = 0;
     return absl::OkStatus();
   }
-  WINNOW_ASSIGN_OR_RETURN(const uint64_t seconds, NumberOf(*value, "TTL (seconds, or 'FOREVER')"));
+  std::optional<uint64_t> in_words;
+  if (value->Is(Value::Type::kText)) in_words = SecondsOfText(value->text);
+  uint64_t seconds = in_words.value_or(0);
+  if (!in_words) {
+    WINNOW_ASSIGN_OR_RETURN(
+        seconds, NumberOf(*value, "TTL (seconds, as '86400' or '1 DAY 2 HOURS', or 'FOREVER')"));
+  }
   if (seconds == 0) return absl::InvalidArgumentError("TTL is at least 1 second, or 'FOREVER'");
   family->ttl_seconds = seconds == kForeverSeconds ? 0 : seconds;
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 #include "tools/winnow/counter.h"
+#include "tools/winnow/scan_in_parts.h"
 #include "tools/winnow/shell/columns.h"
 #include "tools/winnow/shell/commands.h"
 #include "tools/winnow/shell/read_request.h"
@@ -14,8 +15,6 @@
 
 namespace winnow::shell {
 namespace {
-
-constexpr size_t kMaxCellsAtOnce = 10'000;  // of a row that a scan shows in parts
 
 std::string CellText(const CellView& cell, const ReadRequest& request) {
   std::string text = absl::StrCat("timestamp=", cell.timestamp);
@@ -97,14 +96,13 @@ absl::Status ScanCommand(Session& session, Parameters& parameters) {
   Keywords keywords = parameters.TakeKeywords();
   WINNOW_RETURN_IF_ERROR(parameters.Finish());
   ReadRequest request;
-  request.options.max_cells = kMaxCellsAtOnce;
   WINNOW_RETURN_IF_ERROR(TakeScanKeywords(&keywords, &request));
   WINNOW_RETURN_IF_ERROR(TakeReadKeywords(&keywords, &request));
   WINNOW_RETURN_IF_ERROR(keywords.Finish());
 
   WINNOW_ASSIGN_OR_RETURN(TableDatabase* const tables, session.Tables());
   Printer& printer = session.printer();
-  const std::unique_ptr<RowScanner> scanner = tables->Scan(request.options, table);
+  const std::unique_ptr<RowScanner> scanner = cli::ScanInParts(*tables, request.options, table);
   WINNOW_RETURN_IF_ERROR(ExplainMissingFamily(session, name, scanner->status()));
   printer.Header("ROW", "COLUMN+CELL");
   RowResult row;
@@ -133,7 +131,6 @@ absl::Status CountCommand(Session& session, Parameters& parameters) {
   WINNOW_RETURN_IF_ERROR(parameters.Finish());
   ReadRequest request;
   request.options.fill_cache = false;
-  request.options.max_cells = kMaxCellsAtOnce;
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> given, keywords.TakeNumber("INTERVAL"));
   interval = given.value_or(interval);
   WINNOW_RETURN_IF_ERROR(TakeScanKeywords(&keywords, &request));
@@ -143,7 +140,7 @@ absl::Status CountCommand(Session& session, Parameters& parameters) {
 
   WINNOW_ASSIGN_OR_RETURN(TableDatabase* const tables, session.Tables());
   Printer& printer = session.printer();
-  const std::unique_ptr<RowScanner> scanner = tables->Scan(request.options, table);
+  const std::unique_ptr<RowScanner> scanner = cli::ScanInParts(*tables, request.options, table);
   RowResult row;
   std::string last_row;
   uint64_t count = 0;

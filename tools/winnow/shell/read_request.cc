@@ -42,8 +42,6 @@ absl::Status TakeFilter(Keywords* keywords, ReadRequest* request) {
   absl::StatusOr<TableFilter> filter = TableFilter::Parse(*text);
   if (!filter.ok()) return WithContext(filter.status(), "FILTER");
   request->options.filter = *std::move(filter);
-  // Some decide by whole rows.
-  request->options.max_cells = 0;
   return absl::OkStatus();
 }
 
