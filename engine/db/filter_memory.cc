@@ -189,7 +189,7 @@ absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
       return absl::InvalidArgumentError("a plan needs a budget of at least one byte");
     }
     const std::vector<FamilyTree> trees = Trees();
-    WINNOW_RETURN_IF_ERROR(CheckBudgetForNewFilters(trees, budget_bytes));
+    WINNOW_RETURN_IF_ERROR(CheckBudgetToPlan(trees, budget_bytes));
     return filter_budget_.Plan(trees, budget_bytes);
   });
 }

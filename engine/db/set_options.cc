@@ -231,6 +231,7 @@ void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
     }
     if (change.filter.has_value()) {
       family->SetFilter(*std::move(change.filter));
+      planned_keys_ = -1;  // another kind has other bits: PlanNewFilters plans anew
       // Look-ups hash by the view's filter key.
       family->InstallDurableView(family->version());
     }

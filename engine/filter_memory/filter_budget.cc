@@ -284,7 +284,9 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
 
 FilterPlans FilterBudget::Plan(std::span<const FamilyTree> trees, uint64_t budget_bytes) {
   MutexLock lock(&mutex_);
-  FilterPlans plans = ForecastFilters(trees, history_, budget_bytes, limit_bytes());
+  std::vector<TreeFilter> tables = history_.TablesOf(trees);
+  MarkLeftOut(trees, &tables);
+  FilterPlans plans = ForecastFilters(trees, tables, history_, budget_bytes, limit_bytes());
   plans.last_refilter = refilters_.last();
   return plans;
 }

@@ -23,6 +23,7 @@ struct LevelSums {
   uint64_t num_files = 0;
   double num_keys = 0;
   double lookups = 0;
+  bool is_left_out = false;
   double memory_bytes = 0;
   double needless_reads = 0;
 };
@@ -36,6 +37,7 @@ std::map<LevelKey, LevelSums> SumUp(std::span<const TreeFilter> filters) {
     sums.num_files++;
     sums.num_keys += filter.num_keys;
     sums.lookups += filter.planned.lookups;
+    sums.is_left_out = sums.is_left_out || filter.planned.is_left_out;
   }
   return levels;
 }
@@ -45,18 +47,41 @@ std::vector<PlannedLevel> PlannedLevels(std::span<const FamilyTree> trees,
                                         const std::map<LevelKey, LevelSums>& levels) {
   std::vector<PlannedLevel> planned;
   for (const auto& [key, sums] : levels) {
-    planned.push_back({trees[key.first].spec, sums.num_keys, sums.lookups});
+    planned.push_back(
+        {trees[key.first].spec, sums.num_keys, sums.lookups, static_cast<double>(sums.num_files)});
   }
   return planned;
+}
+
+// The bits of filters that are written now, by level, of what is there and of what the next flush
+// of each family will add: every family has a level 0 here.
+std::map<LevelKey, double> PlanNewBits(std::span<const FamilyTree> trees,
+                                       std::map<LevelKey, LevelSums> levels,
+                                       std::span<const double> run_rates, uint64_t budget_bytes) {
+  for (size_t i = 0; i < trees.size(); i++) {
+    // Its table will be a sorted run of its own, asked as often as any other of the family.
+    LevelSums& next_flush = levels[{i, 0}];
+    next_flush.num_keys += trees[i].expected_flush_keys;
+    next_flush.num_files += trees[i].expected_flush_keys > 0 ? 1 : 0;
+    next_flush.lookups += run_rates[i];
+  }
+  const std::vector<double> planned =
+      PlanBitsPerKey(PlannedLevels(trees, levels), BytesForNewFilters(budget_bytes));
+  std::map<LevelKey, double> bits;
+  size_t i = 0;
+  for (const auto& [key, sums] : levels) bits[key] = planned[i++];
+  return bits;
 }
 
 // The trees as they are under one budget or another. `Now` and `AtOnce` add up units that exist;
 // `Rewritten` goes by theory, for filters that would be built with the planned bits.
 class Forecast {
  public:
-  Forecast(std::span<const FamilyTree> trees, const LookupHistory& history)
+  // `tables` with those that have no filter: they let everything through.
+  Forecast(std::span<const FamilyTree> trees, std::span<const TreeFilter> tables,
+           const LookupHistory& history)
       : trees_(trees),
-        filters_(history.FiltersOf(trees)),
+        filters_(tables),
         run_rates_(history.RunRates(trees)),
         measured_(history.LookupsPerSecond(trees)) {}
 
@@ -72,20 +97,22 @@ class Forecast {
     return OfUnits(budget_bytes, PlanFilterMemory(planned, budget_bytes).num_resident);
   }
 
-  // Of files that have been rewritten since.
+  // Of files that have been rewritten since, with the bits that new filters get.
   FilterPlanSummary Rewritten(uint64_t budget_bytes) const {
     std::map<LevelKey, LevelSums> levels = SumUp(filters_);
-    const std::vector<PlannedLevel> planned = PlannedLevels(trees_, levels);
-    const std::vector<double> bits = PlanBitsPerKey(planned, budget_bytes);
-    size_t i = 0;
+    const std::map<LevelKey, double> bits = PlanNewBits(trees_, levels, run_rates_, budget_bytes);
     for (auto& [key, sums] : levels) {
-      // The plan knows bits alone; a kind may be unable to have as few, or as many.
-      const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(planned[i].spec);
-      const double held = std::clamp(bits[i], allowed.min, allowed.max);
-      const auto num_keys = static_cast<uint64_t>(sums.num_keys);
-      sums.memory_bytes = sums.num_keys * held / 8;
-      sums.needless_reads = sums.lookups * PlannedFpr(planned[i].spec, bits[i], num_keys);
-      i++;
+      const filter::FilterSpec& spec = trees_[key.first].spec;
+      const double planned = bits.at(key);
+      const auto keys_of_file =
+          static_cast<uint64_t>(sums.num_keys / static_cast<double>(sums.num_files));
+      const filter::FilterBuildContext context = {key.second, kNumLevels};
+      const PlannedLevel level = {spec, sums.num_keys, sums.lookups,
+                                  static_cast<double>(sums.num_files)};
+      sums.memory_bytes = sums.is_left_out ? 0 : PlannedBytes(level, planned);
+      const double passing =
+          sums.is_left_out ? 1 : PlannedFpr(spec, context, planned, keys_of_file);
+      sums.needless_reads = sums.lookups * passing;
     }
     return Summary(budget_bytes, levels);
   }
@@ -134,34 +161,53 @@ class Forecast {
   }
 
   const std::span<const FamilyTree> trees_;
-  const std::vector<TreeFilter> filters_;
+  const std::span<const TreeFilter> filters_;
   const std::vector<double> run_rates_;
   const double measured_;
 };
+
+// With filters of the fewest bits. If the present ones `may_stay`, those that take less do.
+uint64_t LeastBudget(std::span<const FamilyTree> trees, std::span<const TreeFilter> tables,
+                     bool may_stay) {
+  constexpr double kMargin = 1.05;
+  double bytes = 0;
+  for (const TreeFilter& table : tables) {
+    const filter::FilterSpec& spec = trees[table.family].spec;
+    const double first_unit = SplitIntoUnits(spec, kLeastPlannedBits).front();
+    // Of the filter that a refiltering could give this table, not of that which it has.
+    double of_table = spec.kind == filter::FilterKind::kNone
+                          ? 0
+                          : kMargin * (kBytesOfUnit + table.num_keys * first_unit / 8);
+    if (may_stay && !table.planned.steps.empty()) {
+      of_table = std::min(of_table, static_cast<double>(table.planned.steps.front().bytes));
+    }
+    bytes += of_table;
+  }
+  return std::max(kLeastFilterBudget, static_cast<uint64_t>(bytes));
+}
+
+absl::Status CheckBudget(std::span<const FamilyTree> trees, std::span<const TreeFilter> tables,
+                         uint64_t budget_bytes, bool may_stay) {
+  const uint64_t least = LeastBudget(trees, tables, may_stay);
+  if (least <= budget_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "filter_memory_budget: ", budget_bytes, " bytes are too few for the smallest filters of ",
+      tables.size(), tables.size() == 1 ? " table" : " tables", ": the smallest that works is ",
+      least));
+}
 
 }  // namespace
 
 std::vector<BitsByLevel> BitsForNewFilters(std::span<const FamilyTree> trees,
                                            const LookupHistory& history, uint64_t budget_bytes) {
-  std::map<LevelKey, LevelSums> levels = SumUp(history.FiltersOf(trees));
-  const std::vector<double> run_rates = history.RunRates(trees);
-  for (size_t i = 0; i < trees.size(); i++) {
-    // Its table will be a sorted run of its own, asked as often as any other of the family. So
-    // every family has a level 0 here, and gets bits for each level below.
-    LevelSums& next_flush = levels[{i, 0}];
-    next_flush.num_keys += trees[i].expected_flush_keys;
-    next_flush.lookups += run_rates[i];
-  }
-  const std::vector<double> bits =
-      PlanBitsPerKey(PlannedLevels(trees, levels), BytesForNewFilters(budget_bytes));
-  // `bits` has the order of `levels`.
+  // With tables that have no filter yet: theirs will take of the budget, too.
+  const std::map<LevelKey, double> bits =
+      PlanNewBits(trees, SumUp(history.TablesOf(trees)), history.RunRates(trees), budget_bytes);
   std::vector<BitsByLevel> by_level(trees.size());
-  size_t i = 0;
-  for (const auto& [key, sums] : levels) {
+  for (const auto& [key, of_level] : bits) {
     // From here down, until the next level that has files says otherwise.
     BitsByLevel& of_family = by_level[key.first];
-    std::fill(of_family.begin() + key.second, of_family.end(), bits[i]);
-    i++;
+    std::fill(of_family.begin() + key.second, of_family.end(), of_level);
   }
   return by_level;
 }
@@ -174,34 +220,25 @@ uint64_t LeastFilterBudget(std::span<const TreeFilter> filters) {
   return bytes;
 }
 
+// By an empty history: what is possible depends on tables and keys, not on what was asked lately.
 absl::Status CheckBudgetForNewFilters(std::span<const FamilyTree> trees, uint64_t budget_bytes) {
-  // Heads of units, and what kinds add for few keys.
-  constexpr double kBytesOfUnit = 128;
-  constexpr double kMargin = 1.05;
-  double bytes = 0;
-  // An empty history: what is possible depends on tables and keys, not on what was asked lately.
-  const std::vector<TreeFilter> filters = LookupHistory().FiltersOf(trees);
-  for (const TreeFilter& filter : filters) {
-    // Of the filters that a refiltering could give these tables, not of those that they have.
-    const std::vector<double> units = SplitIntoUnits(trees[filter.family].spec, kLeastPlannedBits);
-    bytes += kBytesOfUnit + filter.num_keys * units.front() / 8;
-  }
-  const uint64_t least = std::max(kLeastFilterBudget, static_cast<uint64_t>(kMargin * bytes));
-  if (least <= budget_bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "filter_memory_budget: ", budget_bytes, " bytes are too few for the smallest filters of ",
-      filters.size(), filters.size() == 1 ? " table" : " tables", ": the smallest that works is ",
-      least));
+  return CheckBudget(trees, LookupHistory().TablesOf(trees), budget_bytes, /*may_stay=*/false);
 }
 
-FilterPlans ForecastFilters(std::span<const FamilyTree> trees, const LookupHistory& history,
-                            uint64_t budget_bytes, uint64_t present_budget_bytes) {
-  const Forecast forecast(trees, history);
+absl::Status CheckBudgetToPlan(std::span<const FamilyTree> trees, uint64_t budget_bytes) {
+  return CheckBudget(trees, LookupHistory().TablesOf(trees), budget_bytes, /*may_stay=*/true);
+}
+
+FilterPlans ForecastFilters(std::span<const FamilyTree> trees, std::span<const TreeFilter> tables,
+                            const LookupHistory& history, uint64_t budget_bytes,
+                            uint64_t present_budget_bytes) {
+  const Forecast forecast(trees, tables, history);
   FilterPlans plans;
   plans.now = forecast.Now(present_budget_bytes);
   plans.at_once = forecast.AtOnce(budget_bytes);
   plans.planned = forecast.Rewritten(budget_bytes);
-  plans.at_half = forecast.Rewritten(budget_bytes / 2);
+  const uint64_t least = LeastBudget(trees, tables, /*may_stay=*/false);
+  plans.at_half = forecast.Rewritten(std::max(budget_bytes / 2, std::min(least, budget_bytes)));
   plans.at_double = forecast.Rewritten(
       budget_bytes > std::numeric_limits<uint64_t>::max() / 2 ? budget_bytes : 2 * budget_bytes);
   plans.lookups_per_second = forecast.lookups_per_second();

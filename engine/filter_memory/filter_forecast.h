@@ -36,9 +36,14 @@ uint64_t LeastFilterBudget(std::span<const TreeFilter> filters);
 // budget. Names the smallest that works, a little more than filters of the fewest bits take.
 absl::Status CheckBudgetForNewFilters(std::span<const FamilyTree> trees, uint64_t budget_bytes);
 
-// Cannot fail. `budget_bytes` more than 0.
-FilterPlans ForecastFilters(std::span<const FamilyTree> trees, const LookupHistory& history,
-                            uint64_t budget_bytes, uint64_t present_budget_bytes);
+// The same for a budget that is only planned for: filters may stay as they are, too.
+absl::Status CheckBudgetToPlan(std::span<const FamilyTree> trees, uint64_t budget_bytes);
+
+// Cannot fail. `tables` as LookupHistory::TablesOf has them, with all that is left out marked;
+// `budget_bytes` one that CheckBudgetToPlan takes.
+FilterPlans ForecastFilters(std::span<const FamilyTree> trees, std::span<const TreeFilter> tables,
+                            const LookupHistory& history, uint64_t budget_bytes,
+                            uint64_t present_budget_bytes);
 
 }  // namespace winnow
 

@@ -53,7 +53,9 @@ std::string FilterPlans::ToTable() const {
   add("now", now);
   add("this one, at once", at_once);
   add("once files are rewritten", planned);
-  add("half of it", at_half);
+  // Half may be too little for a filter of each file.
+  add(at_half.budget_bytes > planned.budget_bytes / 2 ? "the smallest that works" : "half of it",
+      at_half);
   add("double", at_double);
   return absl::StrCat(levels.ToString(), "\n", budgets.ToString(), "\n",
                       lookups_per_second == 0

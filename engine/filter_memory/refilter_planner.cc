@@ -44,9 +44,7 @@ RefilterCandidate CandidateOf(const FamilyTree& tree, const TreeFilter& table,
   const SstableReader& reader = *table.file->reader();
   RefilterCandidate candidate;
   candidate.spec = tree.spec;
-  // A table without a filter says nothing of filter keys: entries stand for them.
-  candidate.num_keys =
-      table.num_keys > 0 ? table.num_keys : static_cast<double>(table.file->metadata().num_entries);
+  candidate.num_keys = table.num_keys;
   candidate.planned = table.planned;
   const bool has_filter = !table.planned.steps.empty();
   candidate.has_other_kind = has_filter && kind != filter::KindName(tree.spec.kind);

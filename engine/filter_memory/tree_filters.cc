@@ -178,7 +178,10 @@ std::vector<TreeFilter> LookupHistory::TablesOf(std::span<const FamilyTree> tree
       filter.level = level;
       filter.is_of_last_level = level == last_level;
       filter.file = &file;
-      filter.num_keys = static_cast<double>(reader.figures().num_filter_keys);
+      // A table without a filter says nothing of filter keys: entries stand for them.
+      filter.num_keys = static_cast<double>(reader.figures().num_filter_keys != 0
+                                                ? reader.figures().num_filter_keys
+                                                : file.metadata().num_entries);
       // Else there is none, or it is damaged or not understood.
       if (reader.figures().filter_bytes != 0 && reader.has_filter()) {
         filter.planned = PlannedOf(reader, &filter.can_change);

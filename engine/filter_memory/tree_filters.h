@@ -37,7 +37,7 @@ struct TreeFilter {
   size_t family = 0;  // in the span of trees
   int level = 0;
   const SstableFile* file = nullptr;
-  double num_keys = 0;
+  double num_keys = 0;      // that its filter has, or one that it is given is expected to have
   PlannedFilter planned;    // look-ups a second
   bool can_change = false;  // its units come and go; else all of it is there, or nothing
   bool is_of_last_level = false;

@@ -25,27 +25,64 @@ double RateOfUnit(const filter::FilterSpec& spec, double bits, uint64_t num_keys
   return filter::ExpectedFpr(spec, std::clamp(bits, allowed.min, allowed.max), num_keys);
 }
 
-// The rates at kLeastPlannedBits, and at each step from there.
-std::vector<double> RatesOf(const filter::FilterSpec& spec) {
-  std::vector<double> rates;
-  for (double bits = kLeastPlannedBits; bits <= kMostPlannedBits; bits += kStepBits) {
-    rates.push_back(PlannedFpr(spec, bits, kManyKeys));
+// Of the units that SplitIntoUnits makes, those that all files have where the plan comes true.
+std::vector<double> UnitsOfPlan(const filter::FilterSpec& spec, double bits_per_key) {
+  std::vector<double> units = SplitIntoUnits(spec, bits_per_key);
+  const size_t count = units.size() > 1 && units[0] < bits_per_key ? 2 : 1;
+  units.resize(count);
+  return units;
+}
+
+// What the units of the plan hold.
+struct Held {
+  double bits_per_key = 0;
+  double num_units = 0;  // of each file
+
+  double BytesOf(const PlannedLevel& level) const {
+    return level.num_keys * bits_per_key / 8 + level.num_files * num_units * kBytesOfUnit;
   }
-  return rates;
+};
+
+Held HeldOf(const filter::FilterSpec& spec, double bits_per_key) {
+  Held held;
+  if (spec.kind == filter::FilterKind::kNone) return held;
+  const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(spec);
+  for (const double bits : UnitsOfPlan(spec, bits_per_key)) {
+    held.bits_per_key += std::clamp(bits, allowed.min, allowed.max);
+    held.num_units++;
+  }
+  return held;
+}
+
+// At kLeastPlannedBits, and at each step from there.
+struct Curve {
+  std::vector<double> rates;
+  std::vector<Held> held;
+};
+
+Curve CurveOf(const filter::FilterSpec& spec) {
+  Curve curve;
+  for (double bits = kLeastPlannedBits; bits <= kMostPlannedBits; bits += kStepBits) {
+    curve.rates.push_back(PlannedFpr(spec, bits, kManyKeys));
+    curve.held.push_back(HeldOf(spec, bits));
+  }
+  return curve;
 }
 
 // A level as a filter that is made in small steps, each of which multiplies the rate: the planner
 // spreads bits over levels as it does units over files.
-PlannedFilter FilterOf(const PlannedLevel& level, const std::vector<double>& rates) {
+PlannedFilter FilterOf(const PlannedLevel& level, const Curve& curve) {
   PlannedFilter filter;
   filter.lookups = level.lookups;
-  const auto bytes_of = [&](double bits) {
-    return static_cast<uint64_t>(std::ceil(level.num_keys * bits / 8));
-  };
-  filter.steps.push_back({bytes_of(kLeastPlannedBits), rates.front()});
-  for (size_t i = 1; i < rates.size(); i++) {
+  // A kind that cannot have as few bits takes what it must have: the plan may not spend the
+  // difference a second time.
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < curve.rates.size(); i++) {
+    const auto until_here = static_cast<uint64_t>(std::ceil(curve.held[i].BytesOf(level)));
     // Theory's tiny steps upward where the number of probes changes are no reason to stop.
-    filter.steps.push_back({bytes_of(kStepBits), std::min(1.0, rates[i] / rates[i - 1])});
+    const double rate = i == 0 ? curve.rates[0] : curve.rates[i] / curve.rates[i - 1];
+    filter.steps.push_back({until_here - std::min(until_here, bytes), std::min(1.0, rate)});
+    bytes = std::max(bytes, until_here);
   }
   return filter;
 }
@@ -53,15 +90,15 @@ PlannedFilter FilterOf(const PlannedLevel& level, const std::vector<double>& rat
 }  // namespace
 
 BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
-  std::map<std::string, std::vector<double>> rates;  // by spec
+  std::map<std::string, Curve> curves;  // by spec
   std::vector<PlannedFilter> filters;
   for (const PlannedLevel& level : levels) {
     filter::FilterSpec spec = level.spec;
     // Families whose specs differ in the amount alone have one curve in common.
     spec.bits_per_key = 0;
     spec.fpr = 0;
-    std::vector<double>& of_spec = rates[filter::ToString(spec)];
-    if (of_spec.empty()) of_spec = RatesOf(spec);
+    Curve& of_spec = curves[filter::ToString(spec)];
+    if (of_spec.rates.empty()) of_spec = CurveOf(spec);
     filters.push_back(FilterOf(level, of_spec));
   }
   const FilterPlan plan = PlanFilterMemory(filters, budget_bytes);
@@ -98,13 +135,26 @@ std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_p
 }
 
 double PlannedFpr(const filter::FilterSpec& spec, double bits_per_key, uint64_t num_keys) {
-  const std::vector<double> units = SplitIntoUnits(spec, bits_per_key);
-  double rate = RateOfUnit(spec, units.front(), num_keys);
-  // A further one is not part of the plan.
-  if (units.size() > 1 && units[0] < bits_per_key) {
-    rate *= RateOfUnit(spec, units[1], num_keys);
+  double rate = 1;
+  for (const double bits : UnitsOfPlan(spec, bits_per_key))
+    rate *= RateOfUnit(spec, bits, num_keys);
+  return rate;
+}
+
+double PlannedFpr(const filter::FilterSpec& spec, const filter::FilterBuildContext& context,
+                  double bits_per_key, uint64_t num_keys) {
+  double rate = 1;
+  for (const double bits : UnitsOfPlan(spec, bits_per_key)) {
+    filter::FilterSpec of_unit = spec;
+    of_unit.bits_per_key = bits;
+    of_unit.fpr = 0;
+    rate *= RateOfUnit(filter::ChooseFilter(of_unit, context, num_keys).spec, bits, num_keys);
   }
   return rate;
+}
+
+double PlannedBytes(const PlannedLevel& level, double bits_per_key) {
+  return HeldOf(level.spec, bits_per_key).BytesOf(level);
 }
 
 }  // namespace winnow

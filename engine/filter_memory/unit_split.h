@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "winnow/filter/choice.h"
 #include "winnow/filter/spec.h"
 
 namespace winnow {
@@ -19,7 +20,11 @@ struct PlannedLevel {
   filter::FilterSpec spec;  // its amount plays no part
   double num_keys = 0;      // filter keys, of all its files
   double lookups = 0;       // of keys that are not there, in all its files together
+  double num_files = 0;     // the heads of whose units count as well
 };
+
+// What a unit takes beside the bits of its keys: its head, and what kinds add for few keys.
+inline constexpr double kBytesOfUnit = 128;
 
 struct BitsPlan {
   std::vector<double> bits_per_key;  // of each level, in their order
@@ -47,6 +52,12 @@ std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_p
 // Of a file of so many keys that is cut so, and of which those units are in memory that make up
 // the plan.
 double PlannedFpr(const filter::FilterSpec& spec, double bits_per_key, uint64_t num_keys);
+// The same where `auto` becomes what it chooses for a file of that level.
+double PlannedFpr(const filter::FilterSpec& spec, const filter::FilterBuildContext& context,
+                  double bits_per_key, uint64_t num_keys);
+
+// What those units of a level take, of no fewer bits than the kind allows; 0 for kNone.
+double PlannedBytes(const PlannedLevel& level, double bits_per_key);
 
 }  // namespace winnow
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
@@ -11,6 +12,15 @@
 
 namespace winnow::cli {
 namespace {
+
+// Sums stay those of the database, whose families share the budget.
+void KeepFamily(const std::string& family, FilterPlans* plans) {
+  for (FilterPlanSummary* const summary :
+       {&plans->now, &plans->at_once, &plans->planned, &plans->at_half, &plans->at_double}) {
+    std::erase_if(summary->rows,
+                  [&](const FilterPlanRow& row) { return row.column_family != family; });
+  }
+}
 
 absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> given, BytesOf(arguments, "budget"));
@@ -24,7 +34,8 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
     return absl::InvalidArgumentError(
         "the database has no filter_memory_budget: say which, as in --budget=256M");
   }
-  WINNOW_ASSIGN_OR_RETURN(const FilterPlans plans, opened.db->PlanFilters(budget));
+  WINNOW_ASSIGN_OR_RETURN(FilterPlans plans, opened.db->PlanFilters(budget));
+  if (const auto family = arguments.Text("family")) KeepFamily(std::string(*family), &plans);
   if (arguments.Has("json")) {
     output.Line(plans.ToJson());
   } else {
@@ -42,7 +53,8 @@ Command PlanCommand() {
       .details = R"(
 For each level: the bits per key that new filters get, what they take in memory, and how many
 blocks a look-up of an absent key then reads in vain; and all of it for the budget at once, and
-for half and double of it. Look-ups are those that the database's last process has measured.)",
+for half and double of it, or the smallest that works where half is too small. With --family the
+levels of that one alone. Look-ups are those that the database's last process has measured.)",
       .json = R"({"lookups_per_second":...,"now":{"budget_bytes":...,"memory_bytes":...,
 "needless_reads_per_miss":...,"needless_reads_per_second":...,"levels":[...]},
 "at_once":...,"planned":...,"at_half":...,"at_double":...})",

@@ -17,7 +17,7 @@ struct FilterPlanRow {
   int level = 0;
   std::string kind;  // as specs name it; "none" where the family has no filter
   uint64_t num_files = 0;
-  uint64_t num_keys = 0;    // filter keys of these files
+  uint64_t num_keys = 0;    // filter keys of these files; entries of those without a filter
   double bits_per_key = 0;  // in memory
   uint64_t memory_bytes = 0;
   // Of a look-up of a key that is nowhere: how many blocks of this level it reads in vain, and how
@@ -43,7 +43,8 @@ struct FilterPlans {
   // What it comes to once files have been rewritten, by compactions, with the bits that the budget
   // has for their level. Where that repays the reading, files are refiltered before.
   FilterPlanSummary planned;
-  // The same for half and double the budget.
+  // The same for half and double the budget; in place of the half the smallest that works, where
+  // that is more.
   FilterPlanSummary at_half;
   FilterPlanSummary at_double;
   // Of absent keys, over all column families; each may meet a file of every level. 0: nothing has

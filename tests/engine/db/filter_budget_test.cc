@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/steady_clock_hook.h"
 #include "winnow/event_listener.h"
 
 namespace winnow {
@@ -233,6 +234,81 @@ TEST(FilterBudget, APlanSaysWhatABudgetBringsAndChangesNothing) {
   EXPECT_EQ(*db->GetOption("filter_memory_budget"), "0");
   ASSERT_TRUE(db->Close().ok());
   EXPECT_FALSE(db->PlanFilters(1 << 20).ok());
+}
+
+// They pass everything, and what they are given takes of the budget like that of any other.
+TEST(FilterBudget, TablesWithoutAFilterArePlannedFor) {
+  Options options = ManyTables();
+  options.filter = "none";
+  MemoryDb db(options);
+  Fill(&db, 30'000);
+  db.CompactAll();
+  constexpr uint64_t kBudget = 40 * kKiB;
+  const FilterPlans none = *db->PlanFilters(kBudget);
+  ASSERT_EQ(none.planned.rows.size(), 1u);
+  EXPECT_EQ(none.planned.rows[0].kind, "none");
+  EXPECT_EQ(none.planned.rows[0].num_keys, 30'000u);
+  EXPECT_EQ(none.planned.memory_bytes, 0u);
+  EXPECT_NEAR(none.planned.needless_reads_per_miss, 1, 0.02);
+
+  ASSERT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(kBudget)).ok());
+  ASSERT_TRUE(db->SetFilter("blocked_bloom", "").ok());
+  const FilterPlans plans = *db->PlanFilters(kBudget);
+  EXPECT_NEAR(plans.now.needless_reads_per_miss, 1, 0.02);
+  EXPECT_NEAR(plans.at_once.needless_reads_per_miss, 1, 0.02);
+  EXPECT_GT(plans.planned.memory_bytes, kBudget / 2);
+  EXPECT_LE(plans.planned.memory_bytes, kBudget);
+  ASSERT_TRUE(db->Refilter({}).ok());
+  const Json budget = Budget(*db);
+  EXPECT_LE(budget["resident_bytes"].get<uint64_t>() + budget["dropped_bytes"].get<uint64_t>(),
+            kBudget * 3 / 2 + 4 * kKiB)
+      << "what is planned for, and half as much again";
+}
+
+TEST(FilterBudget, WhatAPlanPromisesOfRewrittenFilesIsKept) {
+  for (const char* const filter : {"blocked_bloom", "bloom", "ribbon", "cuckoo", "auto"}) {
+    SCOPED_TRACE(filter);
+    const StoppedSteadyClock clock;
+    Options options = ManyTables();
+    options.filter = "none";
+    options.filter_memory_budget = 60 * kKiB;
+    MemoryDb db(options);
+    constexpr uint64_t kFilledKeys = 60'000;
+    Fill(&db, kFilledKeys);
+    db.CompactAll();
+    ASSERT_TRUE(db->SetFilter(filter, "").ok());
+    const FilterPlanSummary promised = db->PlanFilters(60 * kKiB)->planned;
+    EXPECT_LE(promised.memory_bytes, 60 * kKiB);
+    ASSERT_TRUE(db->Refilter({}).ok());
+    constexpr int kLookups = 400'000;
+    const auto reads = static_cast<double>(AskForAbsent(*db, 0, kFilledKeys, 1, kLookups));
+    const double expected = promised.needless_reads_per_miss * kLookups;
+    EXPECT_LE(reads, 1.1 * expected + 3.29 * std::sqrt(expected) + 3);
+    // What the plan leaves to compactions is spent on parts of further units.
+    EXPECT_GE(reads, 0.7 * expected);
+  }
+}
+
+TEST(FilterBudget, InPlaceOfAHalfThatIsTooSmallThePlanHasTheSmallestThatWorks) {
+  for (const char* const filter : {"blocked_bloom", "cuckoo"}) {
+    SCOPED_TRACE(filter);
+    Options options = ManyTables();
+    options.filter = filter;
+    MemoryDb db(options);
+    constexpr uint64_t kFilledKeys = 60'000;
+    Fill(&db, kFilledKeys);
+    db.CompactAll();
+    uint64_t least = kKiB;
+    while (!db->PlanFilters(least).ok()) least += 64;
+    const FilterPlans plans = *db->PlanFilters(least * 3 / 2);
+    EXPECT_GE(plans.at_half.budget_bytes + 64, least);
+    EXPECT_LE(plans.at_half.budget_bytes, least);
+    EXPECT_LE(plans.at_half.memory_bytes, plans.at_half.budget_bytes);
+    EXPECT_LE(plans.planned.memory_bytes, plans.planned.budget_bytes);
+    EXPECT_GE(plans.at_half.needless_reads_per_miss, plans.planned.needless_reads_per_miss);
+    EXPECT_THAT(plans.ToTable(), HasSubstr("\nthe smallest that works "));
+    EXPECT_THAT(db->PlanFilters(least * 2)->ToTable(), HasSubstr("\nhalf of it "));
+  }
 }
 
 class Events final : public EventListener {

@@ -137,9 +137,14 @@ TEST(OptimizeForHits, UnderABudgetTheOthersHaveTheRoom) {
   Ask(*db, 40'000, 1);
   Replan(*db);
   EXPECT_EQ(Resident(*db), 0u);
+  const FilterPlans plans = *db->PlanFilters(1 << 20);
+  EXPECT_EQ(plans.at_once.memory_bytes, 0u) << "what is left out does not come back by itself";
+  EXPECT_NEAR(plans.at_once.needless_reads_per_miss, 1, 0.02);
+  EXPECT_EQ(plans.planned.memory_bytes, 0u);
   Ask(*db, 40'000, 0);
   Replan(*db);
   EXPECT_GT(Resident(*db), 0u);
+  EXPECT_GT(db->PlanFilters(1 << 20)->at_once.memory_bytes, 0u);
 }
 
 TEST(OptimizeForHits, WithoutItNothingLeaves) {

@@ -171,6 +171,11 @@ TEST(RefilterBudget, TooFewBytesAreRefusedWithTheFewestThatWork) {
     const Json budget = Budget(*db);
     for (const Json& row : budget["levels"]) EXPECT_LT(row["expected_fpr"], 0.7) << row;
     ExpectNumbers(db, kMany);
+    // Of filters that are there the size is known exactly.
+    const uint64_t exact = LeastNamed(db->SetOption("filter_memory_budget", "1K"));
+    SetBudget(db, exact);
+    const auto plans = db->PlanFilters(exact);
+    EXPECT_TRUE(plans.ok()) << plans.status();
   }
 }
 

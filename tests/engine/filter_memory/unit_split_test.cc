@@ -150,6 +150,40 @@ TEST(PlanBitsPerKey, SmallLevelsGetMoreAndAllTogetherWhatThereIs) {
   EXPECT_GE(bytes, static_cast<double>(budget) * 0.93);
 }
 
+// A kind that cannot have as few bits as are planned takes more all the same.
+TEST(PlanBitsPerKey, WhatKindsMustHaveAtLeastIsSpent) {
+  for (const char* const kind : {"cuckoo", "binary_fuse", "none"}) {
+    const std::vector<PlannedLevel> levels = {{Spec(kind), 1e5, 1}, {Spec("ribbon"), 1e5, 1}};
+    constexpr uint64_t kBudget = 250'000;
+    const std::vector<double> bits = PlanBitsPerKey(levels, kBudget);
+    double bytes = 0;
+    for (size_t i = 0; i < levels.size(); i++) {
+      bytes += PlannedBytes(levels[i], bits[i]);
+    }
+    EXPECT_LE(bytes, kBudget + 100.0) << kind;
+    EXPECT_GE(bytes, kBudget * 0.93) << kind;
+  }
+}
+
+TEST(PlanBitsPerKey, TheHeadsOfUnitsAreSpent) {
+  // Of 200 keys each, which makes the heads a third of the budget.
+  const std::vector<PlannedLevel> levels = {{Spec("ribbon"), 2e5, 1, 1000}};
+  constexpr uint64_t kBudget = 500'000;
+  const double bits = PlanBitsPerKey(levels, kBudget)[0];
+  EXPECT_LE(PlannedBytes(levels[0], bits), kBudget);
+  EXPECT_GE(PlannedBytes(levels[0], bits), kBudget * 0.93);
+  EXPECT_LT(bits, 10.5);
+}
+
+TEST(PlannedFpr, AutoIsWhatItChoosesForTheLevel) {
+  for (const double bits : {4.0, 10.0, 16.0}) {
+    EXPECT_EQ(PlannedFpr(Spec("auto"), {0, 7}, bits, 100'000),
+              PlannedFpr(Spec("blocked_bloom"), bits, 100'000));
+    EXPECT_LT(PlannedFpr(Spec("auto"), {6, 7}, bits, 100'000),
+              PlannedFpr(Spec("auto"), {0, 7}, bits, 100'000));
+  }
+}
+
 TEST(PlanBitsPerKey, NeverMoreThanIsOfAnyUseNorLessThanIsOne) {
   const std::vector<PlannedLevel> levels = {{Spec("ribbon"), 1000, 1}};
   EXPECT_THAT(PlanBitsPerKey(levels, 1 << 30), ElementsAre(kMostPlannedBits));
