@@ -101,7 +101,10 @@ void DBImpl::TraceBatch(const WriteBatch& batch) {
     bool more = true;
     while (reader.Next(&update, &more).ok() && more) {
       const std::optional<TraceCall> call = CallOf(update.type);
-      if (!call.has_value()) continue;
+      if (!call.has_value()) {
+        trace_.CountNotRecorded();
+        continue;
+      }
       TraceRecord record;
       record.call = *call;
       record.family_id = update.family_id;

@@ -110,6 +110,11 @@ void TraceRecorder::WriteFrame() {
   in_payload_ = 0;
 }
 
+void TraceRecorder::CountNotRecorded() {
+  MutexLock lock(&mutex_);
+  if (file_ != nullptr) info_.calls_not_recorded++;
+}
+
 void TraceRecorder::Add(TraceRecord record, std::string_view key) {
   MutexLock lock(&mutex_);
   if (file_ == nullptr) return;

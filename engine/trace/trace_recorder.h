@@ -30,6 +30,8 @@ class TraceRecorder {
 
   // Does a trace want this key? `record` is then filled in but for its time.
   void Add(TraceRecord record, std::string_view key) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A call that no record can say.
+  void CountNotRecorded() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void WriteFrame() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -363,9 +363,9 @@ class DB {
   // Records calls in a new file, `path`, until EndTrace or Close: Get, Exists and MultiGet by key,
   // seeks of iterators made from now on, and updates that were written. Recording costs each call a
   // lock that all share, and never fails one: what does not fit, or cannot be written, is left out
-  // and counted. AlreadyExists: there is such a file. FailedPrecondition: a trace is being
-  // recorded. InvalidArgument: options out of range, or a name of a database's own files in its
-  // directory.
+  // and counted; so are range deletions, which have no key. AlreadyExists: there is such a file.
+  // FailedPrecondition: a trace is being recorded. InvalidArgument: options out of range, or a name
+  // of a database's own files in its directory. Or an error of the file system.
   virtual absl::Status StartTrace(const TraceOptions& options, const std::string& path) = 0;
   // Ends the recording and syncs the file. FailedPrecondition: none was begun. The first error that
   // writing met otherwise.

@@ -21,7 +21,7 @@ struct TraceOptions {
 
 struct TraceInfo {
   uint64_t calls_recorded = 0;      // keys of MultiGet and updates of a batch count one by one
-  uint64_t calls_not_recorded = 0;  // for want of room
+  uint64_t calls_not_recorded = 0;  // for want of room, and range deletions
   uint64_t bytes = 0;               // of the file
 };
 

@@ -78,6 +78,17 @@ TEST(Trace, SizesAreThoseOfTheUsersValues) {
   EXPECT_EQ(CallsIn(db.file_system()), std::vector<std::string>{"put plum 3"});
 }
 
+TEST(Trace, RangeDeletionsAreCountedAsLeftOut) {
+  MemoryDb db;
+  ASSERT_TRUE(db->StartTrace({}, kTrace).ok());
+  ASSERT_TRUE(db->DeleteRange(WriteOptions(), "a", "b").ok());
+  db.Put("plum", "red");
+  const auto info = db->EndTrace();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->calls_not_recorded, 1u);
+  EXPECT_EQ(CallsIn(db.file_system()), std::vector<std::string>{"put plum 3"});
+}
+
 TEST(Trace, KeysThatNoDatabaseTakesAreLeftOut) {
   MemoryDb db;
   ASSERT_TRUE(db->StartTrace({}, kTrace).ok());
