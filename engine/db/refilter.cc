@@ -1,8 +1,10 @@
 // DB::Refilter: the call; DatabaseJobs does the work.
 #include "winnow/refilter.h"
 
+#include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "engine/base/ongoing_call.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -37,6 +39,47 @@ absl::Status CheckRangeFilters(const Version& version, std::string_view filter) 
                    "', which is part of a table and built by flushes and compactions alone: set '",
                    text, "' as the filter and compact the family (winnow compact --filter=", text,
                    "), or refilter with '", ToAbsl(PointFilterText(text)), "'"));
+}
+
+bool HasTableFrom(const Version& version, uint64_t first_number) {
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : version.files(level)) {
+      if (file->number() >= first_number) return true;
+    }
+  }
+  return false;
+}
+
+// What a second look at the tables of a call did.
+void AddTo(const RefilterInfo& more, RefilterInfo* info) {
+  info->files_refiltered += more.files_refiltered;
+  info->files_restored += more.files_restored;
+  info->files_gone += more.files_gone;
+  info->files_damaged = more.files_damaged;
+  info->files_left = more.files_left;
+  info->filters_fell_back += more.filters_fell_back;
+  info->bytes_read += more.bytes_read;
+  info->bytes_written += more.bytes_written;
+  info->filter_bytes += more.filter_bytes;
+  info->duration += more.duration;
+}
+
+// What was written while a call was at work is of the present budget, and not of the one that the
+// database is made ready for. Once more and no further: it would not end beside a writer.
+absl::Status RefilterOnceMore(DatabaseJobs* jobs, DatabaseMutex* mutex, ColumnFamilyState* family,
+                              const RefilterOptions& options,
+                              absl::FunctionRef<absl::StatusOr<std::optional<BitsByLevel>>()> plan,
+                              RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  absl::StatusOr<std::optional<BitsByLevel>> bits = std::optional<BitsByLevel>();
+  {
+    DatabaseUnlock unlock(mutex);
+    bits = plan();
+  }
+  WINNOW_RETURN_IF_ERROR(bits.status());
+  RefilterInfo more;
+  const absl::Status status = jobs->Refilter(family, options, *bits, &more);
+  AddTo(more, info);
+  return status;
 }
 
 }  // namespace
@@ -106,9 +149,18 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
       if (!IsUsable()) return Unusable();
       copies_running_++;  // Close waits
       // Without memory, too, the count has to come back: Close waits for it.
-      status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-        return jobs_.Refilter(own, options, planned_bits, &info);
-      });
+      status =
+          CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) -> absl::Status {
+            const uint64_t first_new_number = versions_.next_file_number();
+            WINNOW_RETURN_IF_ERROR(jobs_.Refilter(own, options, planned_bits, &info));
+            if (!planned_bits.has_value() || own->is_dropped() ||
+                !HasTableFrom(*own->version(), first_new_number)) {
+              return absl::OkStatus();
+            }
+            return RefilterOnceMore(
+                &jobs_, &mutex_, own, options,
+                [&] { return PlannedBits(*own, options.filter_memory_budget); }, &info);
+          });
       {
         // Which of the new filters' units are worth their memory, now that the old ones' is free.
         DatabaseUnlock unlock(&mutex_);

@@ -179,6 +179,30 @@ TEST(RefilterBudget, TooFewBytesAreRefusedWithTheFewestThatWork) {
   }
 }
 
+// What flushes and compactions write while the call runs is of the budget that is in force.
+TEST(RefilterBudget, SizesWhatIsWrittenMeanwhileToo) {
+  MemoryDb db(ManyTables(1 << 20));
+  FillNumbers(db);
+  RefilterOptions options;
+  options.filter_memory_budget = 16 * kKiB;
+  bool is_first = true;
+  options.on_progress = [&](const RefilterInfo&) {
+    if (!is_first) return true;
+    is_first = false;
+    for (uint64_t i = 0; i < kNumbers; i += 2) db.Put(Number(2 * i), "v");
+    EXPECT_TRUE(db->Flush().ok());
+    return true;
+  };
+  RefilterOrFail(db, options);
+  const Json levels = Budget(*db)["levels"];
+  for (const Json& row : levels) {
+    EXPECT_LE(row["resident_bytes"].get<uint64_t>() + row["dropped_bytes"].get<uint64_t>(),
+              24 * kKiB)
+        << row;
+  }
+  ExpectNumbers(db);
+}
+
 TEST(RefilterBudget, LessThanAnyBudgetMayBeIsRefused) {
   MemoryDb db(ManyTables(1 << 20));
   FillNumbers(db, 1000);
