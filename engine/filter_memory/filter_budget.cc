@@ -44,6 +44,21 @@ std::vector<size_t> ResidentOf(std::span<const TreeFilter> filters) {
   return resident;
 }
 
+// What has become of a plan, not the plan: files may have been unreadable, and room lacking.
+std::vector<size_t> ResidentNow(std::span<const TreeFilter> filters) {
+  std::vector<size_t> resident;
+  for (const TreeFilter& filter : filters) {
+    resident.push_back(filter.can_change ? filter.file->reader()->filter_units()->num_resident()
+                                         : filter.planned.num_resident);
+  }
+  return resident;
+}
+
+// "21345", "0.0123": without an exponent where there are many.
+std::string Amount(double value) {
+  return value >= 100 ? FixedPoint(value, 0) : Significant(value, 3);
+}
+
 // What a byte of the last of these units saves.
 double ValueOf(const PlannedFilter& filter, size_t count) {
   if (count == 0) return 0;
@@ -90,17 +105,44 @@ void FilterBudget::Begin(std::span<const LevelOutcomes> counted) {
   }
 }
 
+std::map<FilterBudget::LevelKey, FilterBudget::LevelRound> FilterBudget::RoundsOf(
+    std::span<const FamilyTree> trees, std::span<const TreeFilter> filters) const {
+  std::map<LevelKey, LevelRound> rounds;
+  for (const TreeFilter& filter : filters) {
+    LevelRound& round = rounds[{trees[filter.family].id, filter.level}];
+    const PlannedFilter& planned = filter.planned;
+    const double passing = PassingShare(planned, planned.num_resident);
+    // A filter that gave way, or was replaced, has let through at two rates what is counted as one.
+    const auto known = passing_.find(filter.file->number());
+    if (known != passing_.end() && known->second != passing) round.has_changed = true;
+    if (planned.num_resident == 0) {
+      round.unasked += history_.LastLookups(*filter.file);
+    } else {
+      round.lookups += planned.lookups;
+      round.expected += planned.lookups * passing;
+    }
+  }
+  return rounds;
+}
+
+void FilterBudget::RememberPassing(std::span<const TreeFilter> filters,
+                                   std::span<const size_t> num_resident) {
+  passing_.clear();
+  for (size_t i = 0; i < filters.size(); i++) {
+    passing_[filters[i].file->number()] = PassingShare(filters[i].planned, num_resident[i]);
+  }
+}
+
 // By the filters as they were in memory until now: what was counted meanwhile was let through by
-// those. A level whose tables have all gone has nothing to be held against.
+// those. A level whose tables have all gone has nothing to be held against, and neither has one
+// whose filters have changed since the last call.
 void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
                          std::span<const LevelOutcomes> counted, double seconds) {
-  std::map<LevelKey, WeightedRates> rates;
-  for (const TreeFilter& filter : filters) {
-    rates[{trees[filter.family].id, filter.level}].Add(filter.planned);
-  }
+  const std::map<LevelKey, LevelRound> rounds = RoundsOf(trees, filters);
   double lookups = 0;
   double false_positives = 0;
   double expected = 0;
+  double unasked = 0;
   std::map<LevelKey, LevelOutcomes> next;
   std::map<LevelKey, RateWatch> watches;
   for (const LevelOutcomes& now : counted) {
@@ -110,23 +152,32 @@ void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const Tree
     // After Observe, which has decayed what was there: these are of the round that it has just
     // counted.
     history_.AddHits(now.family_id, now.level, Since(before.true_positives, now.true_positives));
+    const auto found = rounds.find(key);
+    if (found == rounds.end()) continue;
+    const LevelRound& round = found->second;
+    RateWatch& watch = watches[key] = watches_[key];
+    if (round.has_changed) continue;
     // Weighted by look-ups: levels have filters of several kinds and sizes, and what was counted is
     // of the level as a whole.
-    const auto rate = rates.find(key);
-    if (rate == rates.end() || rate->second.lookups <= 0) continue;
-    const double new_lookups = Since(before.refutable, now.refutable);
-    const double new_false = Since(before.false_positives, now.false_positives);
-    const double expected_fpr = rate->second.expected / rate->second.lookups;
-    RateWatch& watch = watches[key] = watches_[key];
-    watch.Add(new_lookups, new_false, expected_fpr, seconds);
-    lookups += new_lookups;
-    false_positives += new_false;
-    expected += new_lookups * expected_fpr;
+    if (round.lookups > 0) {
+      const double new_lookups = Since(before.refutable, now.refutable);
+      const double new_false = Since(before.false_positives, now.false_positives);
+      const double expected_fpr = round.expected / round.lookups;
+      watch.Add(new_lookups, new_false, expected_fpr, seconds);
+      lookups += new_lookups;
+      false_positives += new_false;
+      expected += new_lookups * expected_fpr;
+    }
+    watch.Add(round.unasked, round.unasked, 1, round.lookups > 0 ? 0 : seconds);
+    unasked += round.unasked;
   }
   // Replaced as a whole, so that levels and families that are gone leave nothing behind.
   counted_ = std::move(next);
   watches_ = std::move(watches);
-  watch_.Add(lookups, false_positives, lookups > 0 ? expected / lookups : 0, seconds);
+  const double expected_fpr = lookups > 0 ? expected / lookups : 0;
+  filters_watch_.Add(lookups, false_positives, expected_fpr, seconds);
+  watch_.Add(lookups, false_positives, expected_fpr, seconds);
+  watch_.Add(unasked, unasked, 1, 0);
 }
 
 void FilterBudget::ChooseLeftOut(std::span<const FamilyTree> trees) {
@@ -221,14 +272,7 @@ void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const Tree
 }
 
 void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
-                          double before, const Changes& changes) {
-  // What has become of the plan, not the plan: files may have been unreadable, and room lacking.
-  std::vector<size_t> resident;
-  for (const TreeFilter& filter : filters) {
-    resident.push_back(filter.can_change ? filter.file->reader()->filter_units()->num_resident()
-                                         : filter.planned.num_resident);
-  }
-  const double after = NeedlessReads(PlannedOf(filters), resident);
+                          double before, double after, const Changes& changes) {
   const std::string left_out = LeftOutText(trees);
   if (changes.units_loaded + changes.units_dropped == 0) {
     // The last change says more than that there was none since.
@@ -241,7 +285,7 @@ void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const Tre
   last_decision_ = absl::StrCat(
       "loaded ", Counted(changes.units_loaded, "unit"), " and dropped ", changes.units_dropped,
       " of ", Counted(filters.size(), "filter"), ", so that look-ups of absent keys read ",
-      Significant(after, 3), " blocks in vain where they read ", Significant(before, 3),
+      Amount(after), " blocks in vain where they read ", Amount(before),
       history_.LookupsPerSecond(trees) > 0 ? " a second" : " each, if all are asked alike",
       left_out);
 }
@@ -263,7 +307,10 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
   const uint64_t budget = limit == 0 ? std::numeric_limits<uint64_t>::max() : limit;
   const FilterPlan plan = PlanFilterMemory(planned, budget, kReplacementGain);
   Apply(trees, filters, plan, &changes);
-  Decide(trees, filters, NeedlessReads(planned, ResidentOf(filters)), changes);
+  const std::vector<size_t> resident = ResidentNow(filters);
+  RememberPassing(filters, resident);
+  Decide(trees, filters, NeedlessReads(planned, ResidentOf(filters)),
+         NeedlessReads(planned, resident), changes);
   // Specs say the bits of new filters where there is no limit, and nothing is refiltered unasked.
   if (limit != 0) {
     changes.bits = BitsForNewFilters(trees, history_, limit);
@@ -274,10 +321,11 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
       changes.refilter = refilters_.Choose(trees, tables, history_, limit);
     }
   }
-  if (watch_.HasJustLeft()) {
-    changes.alert = absl::StrCat(
-        FormatPercent(watch_.measured_fpr()), " of the look-ups of absent ", "keys passed, where ",
-        FormatPercent(watch_.low()), " to ", FormatPercent(watch_.high()), " are expected");
+  if (filters_watch_.HasJustLeft()) {
+    changes.alert = absl::StrCat(FormatPercent(filters_watch_.measured_fpr()),
+                                 " of the look-ups of absent keys passed, where ",
+                                 FormatPercent(filters_watch_.low()), " to ",
+                                 FormatPercent(filters_watch_.high()), " are expected");
   }
   return changes;
 }

@@ -91,8 +91,21 @@ class FilterBudget {
  private:
   using LevelKey = std::pair<uint32_t, int>;  // family, level
 
+  // What the filters of a level should have let through since the last call.
+  struct LevelRound {
+    double lookups = 0;   // of filters of which a part is in memory, by how often each is asked
+    double expected = 0;  // those of them that pass
+    double unasked = 0;   // look-ups of absent keys in files without such a filter
+    bool has_changed = false;
+  };
+
+  std::map<LevelKey, LevelRound> RoundsOf(std::span<const FamilyTree> trees,
+                                          std::span<const TreeFilter> filters) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Watch(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              std::span<const LevelOutcomes> counted, double seconds)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RememberPassing(std::span<const TreeFilter> filters, std::span<const size_t> num_resident)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Which families do without the filters of their last level from now on.
   void ChooseLeftOut(std::span<const FamilyTree> trees) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -104,15 +117,19 @@ class FilterBudget {
   void Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              const FilterPlan& plan, Changes* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters, double before,
-              const Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+              double after, const Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<FilterLedger> ledger_;
   const bool optimize_for_hits_;
   Mutex mutex_;
   LookupHistory history_ ABSL_GUARDED_BY(mutex_);
   std::map<LevelKey, LevelOutcomes> counted_ ABSL_GUARDED_BY(mutex_);  // at the last call
+  // For reports: with look-ups that came to files without a filter in memory, all of which pass.
   std::map<LevelKey, RateWatch> watches_ ABSL_GUARDED_BY(mutex_);
   RateWatch watch_ ABSL_GUARDED_BY(mutex_);
+  RateWatch filters_watch_ ABSL_GUARDED_BY(mutex_);  // for alerts: without those
+  // What each filter let through when the last call ended, by table.
+  std::map<uint64_t, double> passing_ ABSL_GUARDED_BY(mutex_);
   std::set<uint32_t> left_out_ ABSL_GUARDED_BY(mutex_);  // family ids
   std::string last_decision_ ABSL_GUARDED_BY(mutex_);
   RefilterPlanner refilters_ ABSL_GUARDED_BY(mutex_);

@@ -68,12 +68,12 @@ std::string PlannedRefilter::FileText() const {
 }
 
 std::string PlannedRefilter::ToString() const {
-  const std::string before = Significant(bits_in_memory, 3);
+  const std::string before = Amount(bits_in_memory);
   return absl::StrCat(
       "refiltered ", FileText(), ", from ",
       other_kind.empty() ? "" : absl::StrCat(other_kind, " of "), before, " to ",
       other_kind.empty() ? "" : absl::StrCat(ToAbsl(filter::KindName(spec.kind)), " of "),
-      Significant(bits_per_key, 3), " bits a key: ", Amount(reads_saved),
+      Amount(bits_per_key), " bits a key: ", Amount(reads_saved),
       " needless reads a second less, repaid in ", Amount(seconds_to_repay), " s");
 }
 

@@ -65,7 +65,8 @@ void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
       const uint64_t counted = file.refutable_lookups();
       // Less, where the table has got another filter file just now: it is counted anew.
       const uint64_t before = counted < asked.counted ? 0 : asked.counted;
-      asked.lookups = asked.lookups * decay + static_cast<double>(counted - before);
+      asked.last_lookups = static_cast<double>(counted - before);
+      asked.lookups = asked.lookups * decay + asked.last_lookups;
       const uint64_t hits = file.unasked_hits();
       const uint64_t hits_before = hits < asked.counted_hits ? 0 : asked.counted_hits;
       asked.unasked_hits = asked.unasked_hits * decay + static_cast<double>(hits - hits_before);
@@ -116,6 +117,11 @@ double LookupHistory::MeasuredLookups(const SstableFile& file) const {
   const auto asked = tables_.find(file.number());
   // Over the whole of the time, unlike MeasuredRate: a table that is young has proved little yet.
   return asked == tables_.end() || seconds_ <= 0 ? 0 : asked->second.lookups / seconds_;
+}
+
+double LookupHistory::LastLookups(const SstableFile& file) const {
+  const auto asked = tables_.find(file.number());
+  return asked == tables_.end() ? 0 : asked->second.last_lookups;
 }
 
 // The run that is asked most: a look-up that ends above does not come to those below, and one whose

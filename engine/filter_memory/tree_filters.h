@@ -85,11 +85,14 @@ class LookupHistory {
   double MeasuredSeconds() const { return seconds_; }
   // Look-ups a second of the table's filter since then: of what FiltersOf has, the measured part.
   double MeasuredLookups(const SstableFile& file) const;
+  // Counted by the last Observe.
+  double LastLookups(const SstableFile& file) const;
 
  private:
   struct Asked {
     uint64_t counted = 0;       // SstableFile::refutable_lookups at the last call
     double lookups = 0;         // decayed
+    double last_lookups = 0;    // counted at the last call
     uint64_t counted_hits = 0;  // SstableFile::unasked_hits
     double unasked_hits = 0;    // decayed
     double seconds = 0;         // decayed, over which they were counted

@@ -315,9 +315,71 @@ class Events final : public EventListener {
  public:
   void OnEvent(const Event& event) override {
     if (event.kind == Event::Kind::kFilterDegraded) degraded++;
+    if (event.kind == Event::Kind::kFilterRateOffPromise) alerts++;
   }
   std::atomic<int> degraded{0};
+  std::atomic<int> alerts{0};
 };
+
+// A second of the database's own work. Whatever is set, filters are looked at.
+void NextRound(DB& db) {
+  AdvanceSteadyClock(std::chrono::seconds(1));
+  for (const char* const bytes : {"2G", "1G"}) {
+    ASSERT_TRUE(db.SetOption("max_log_bytes", bytes).ok());
+  }
+}
+
+// Look-ups that come to a file without a filter in memory all pass; nothing else is promised.
+TEST(FilterBudget, FilesWithoutAUnitInMemoryAreNoReasonForAnAlert) {
+  const StoppedSteadyClock clock;
+  const auto events = std::make_shared<Events>();
+  Options options = MemoryDb::Quiet();
+  options.filter = "cuckoo";
+  options.filter_memory_budget = 4 * kKiB;
+  options.listeners = {events};
+  MemoryDb db(options);
+  constexpr uint64_t kFilledKeys = 2000;
+  constexpr int kTables = 10;
+  for (int table = 0; table < kTables; table++) {
+    Fill(&db, kFilledKeys);
+    db.Flush();
+  }
+  NextRound(*db);
+  constexpr int kLookups = 50'000;
+  const auto reads = static_cast<double>(AskForAbsent(*db, 0, kFilledKeys, 1, kLookups));
+  ASSERT_GT(reads, kLookups * 2.0) << "some files have no filter in memory";
+  NextRound(*db);
+  const double measured = Budget(*db)["measured_fpr"];
+  EXPECT_NEAR(measured * kLookups * kTables, reads, 0.1 * reads);
+  EXPECT_LE(Budget(*db)["low_fpr"], measured);
+  EXPECT_GE(Budget(*db)["high_fpr"], measured);
+  db.CloseDb();
+  EXPECT_EQ(events->alerts.load(), 0);
+}
+
+TEST(FilterBudget, UnitsThatGiveWayToNewTablesAreNoReasonForAnAlert) {
+  const StoppedSteadyClock clock;
+  const auto events = std::make_shared<Events>();
+  Options options = ManyTables();
+  options.filter_memory_budget = 64 * kKiB;
+  options.listeners = {events};
+  MemoryDb db(options);
+  constexpr uint64_t kFilledKeys = 25'000;
+  Fill(&db, kFilledKeys);
+  db.CompactAll();
+  NextRound(*db);
+  AskForAbsent(*db, 0, kFilledKeys, 1, 100'000);
+  const uint64_t dropped = Budget(*db)["dropped_bytes"];
+  // Further tables, whose first units need the room.
+  for (uint64_t table = 1; table < 4; table++) {
+    for (uint64_t i = 0; i < 10'000; i++) db.Put(KeyAt(2 * i + table * 1'000'000), "v");
+    db.Flush();
+  }
+  ASSERT_GT(Budget(*db)["dropped_bytes"].get<uint64_t>(), dropped);
+  NextRound(*db);
+  db.CloseDb();
+  EXPECT_EQ(events->alerts.load(), 0);
+}
 
 // One damaged byte costs one unit: the others go on.
 TEST(FilterBudget, ADamagedUnitAnswersMayContainAndIsCounted) {

@@ -31,10 +31,12 @@ TEST(RefilterPlanner, SaysWhatWasDoneAndWhy) {
             "needless reads a second less, repaid in 4 s");
   planned.other_kind = "bloom";
   planned.reads_saved = 3204;
+  planned.bits_in_memory = 3070;
   planner.Note(planned, absl::OkStatus(), /*is_done=*/true);
-  EXPECT_EQ(planner.last(),
-            "refiltered 000123.sst of family 'default', level 3, from bloom of 10 to ribbon of 14 "
-            "bits a key: 3204 needless reads a second less, repaid in 4 s");
+  EXPECT_EQ(
+      planner.last(),
+      "refiltered 000123.sst of family 'default', level 3, from bloom of 3070 to ribbon of 14 "
+      "bits a key: 3204 needless reads a second less, repaid in 4 s");
   planner.Note(planned, absl::ResourceExhaustedError("no space"), /*is_done=*/false);
   EXPECT_EQ(planner.last(),
             "could not refilter 000123.sst of family 'default', level 3: RESOURCE_EXHAUSTED: no "
