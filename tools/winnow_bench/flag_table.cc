@@ -83,7 +83,8 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
        {group, "partition_index_and_filters", &config->partition_index_and_filters,
         "rocksdb: filters in partitions of 4 KiB"},
        {group, "filter_memory_budget", &config->filter_memory_budget,
-        "winnow: bytes for all filters, instead of bits; rocksdb: as much more block cache, for "
+        "winnow: bytes for all filters, in place of the amounts that filter and bloom_bits give; "
+        "rocksdb: as much more block cache, for "
         "filters in partitions. 0: none",
         0, kLargestBytes},
        {group, "optimize_filters_for_hits", &config->optimize_filters_for_hits,
