@@ -1,6 +1,7 @@
 #include "engine/base/coding.h"
 
 #include <bit>
+#include <cstddef>
 
 namespace winnow {
 
@@ -11,7 +12,7 @@ namespace winnow {
 // Up to eight bytes without a loop: which byte is the last is seen in the high bits of all of them,
 // and groups of seven bits are put together by pairs.
 const char* DecodeVarint64Slow(const char* data, const char* limit, uint64_t* value) {
-  if (limit - data >= static_cast<ptrdiff_t>(sizeof(uint64_t))) [[likely]] {
+  if (limit - data >= static_cast<std::ptrdiff_t>(sizeof(uint64_t))) [[likely]] {
     uint64_t word = DecodeFixed64(data);
     const uint64_t ends = ~word & 0x8080808080808080;
     if (ends != 0) [[likely]] {
