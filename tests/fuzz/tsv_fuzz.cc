@@ -41,7 +41,7 @@ bool Write(const TsvFormat& format, const TsvLine& line, std::string* text) {
         field = std::to_string(*line.timestamp);
         break;
       case TsvColumn::Type::kTtl:
-        field = std::to_string(line.ttl_ms);
+        if (line.ttl_ms != 0) field = std::to_string(line.ttl_ms);  // empty: the cell has none
         break;
       case TsvColumn::Type::kCellName:
         field = line.cells[0].family + ":" + line.cells[0].qualifier;
