@@ -15,10 +15,10 @@ namespace winnow {
 namespace {
 
 #ifdef WINNOW_XXHASH_DISPATCHES
-// xxHash's vector functions, which it uses above this length, return without vzeroupper (0.8.1 and
-// 0.8.2). The upper halves of the thread's registers then count as in use, and some processors take
-// about 85 ns for each change between SSE and AVX instructions, as each call of memcpy makes one,
-// until somebody clears them.
+// xxHash's vector functions, which it uses above this length, return without vzeroupper
+// (version 0.8.1). The upper halves of the thread's registers then count as in use, and some
+// processors take about 85 ns for each change between SSE and AVX instructions, as each call of
+// memcpy makes one, until somebody clears them.
 constexpr size_t kLongestWithoutVectors = 240;
 const bool kHasAvx = __builtin_cpu_supports("avx") != 0;
 

@@ -137,6 +137,11 @@ ByteRanges Combined(const FilterNode& node, Ranges ranges_of, Remembers remember
   return ranges;
 }
 
+bool AnyChild(const FilterNode& node, bool (*holds)(const FilterNode&)) {
+  return std::any_of(node.children.begin(), node.children.end(),
+                     [holds](const auto& child) { return holds(*child); });
+}
+
 }  // namespace
 
 void KeepRanges(FilterNode* node) { node->ranges = RangesOf(*node); }
@@ -188,8 +193,7 @@ bool DecidesRows(const FilterNode& node) {
     case FilterKind::kSkip:
       return true;
     default:
-      return std::any_of(node.children.begin(), node.children.end(),
-                         [](const auto& child) { return DecidesRows(*child); });
+      return AnyChild(node, DecidesRows);
   }
 }
 
@@ -202,8 +206,7 @@ bool TakesCellsLate(const FilterNode& node) {
     case FilterKind::kOr:
       return DecidesRows(node);
     default:
-      return std::any_of(node.children.begin(), node.children.end(),
-                         [](const auto& child) { return TakesCellsLate(*child); });
+      return AnyChild(node, TakesCellsLate);
   }
 }
 
@@ -218,23 +221,18 @@ bool CountsCells(const FilterNode& node) {
     case FilterKind::kWhile:
       return true;
     default:
-      return std::any_of(node.children.begin(), node.children.end(),
-                         [](const auto& child) { return CountsCells(*child); });
+      return AnyChild(node, CountsCells);
   }
 }
 
 bool CountsRows(const FilterNode& node) {
-  return node.kind == FilterKind::kPage ||
-         std::any_of(node.children.begin(), node.children.end(),
-                     [](const auto& child) { return CountsRows(*child); });
+  return node.kind == FilterKind::kPage || AnyChild(node, CountsRows);
 }
 
 // InclusiveStopFilter and PageFilter end reads as well, but by the order of rows and by rows that
 // are shown, not by what bounds would keep from them.
 bool MayEndReads(const FilterNode& node) {
-  return node.kind == FilterKind::kWhile ||
-         std::any_of(node.children.begin(), node.children.end(),
-                     [](const auto& child) { return MayEndReads(*child); });
+  return node.kind == FilterKind::kWhile || AnyChild(node, MayEndReads);
 }
 
 }  // namespace winnow

@@ -10,12 +10,11 @@
 #include "engine/base/status.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/progress.h"
+#include "tools/winnow/scan_in_parts.h"
 #include "tools/winnow/table_transfer.h"
 
 namespace winnow::cli {
 namespace {
-
-constexpr size_t kMaxCellsOfResult = 10'000;
 
 class TableExporter {
  public:
@@ -150,7 +149,6 @@ absl::StatusOr<ExitCode> ExportTable(const TableCall& call) {
   ScanOptions options;
   options.fill_cache = false;
   options.max_versions = format.Has(TsvColumn::Type::kTimestamp) ? kUnlimitedVersions : 1;
-  if (format.names_cells()) options.max_cells = kMaxCellsOfResult;
   for (const TsvColumn& column : format.columns()) {
     if (column.type == TsvColumn::Type::kCell) {
       options.columns.push_back({column.family, column.qualifier});
@@ -159,7 +157,10 @@ absl::StatusOr<ExitCode> ExportTable(const TableCall& call) {
   WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   TableExporter exporter(format, call.output);
   Progress progress(0, {.things = "cells", .prints_lines = true});
-  const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
+  // A line of columns takes a whole row.
+  const std::unique_ptr<RowScanner> scanner = format.names_cells()
+                                                  ? ScanInParts(call.tables, options, table)
+                                                  : call.tables.Scan(options, table);
   RowResult row;
   while (call.output.ok() && scanner->Next(&row)) {
     WINNOW_RETURN_IF_ERROR(exporter.WriteRow(row));
