@@ -21,6 +21,11 @@ std::string FixedPoint(double value, int decimals) { return Print("%.*f", decima
 
 std::string Significant(double value, int digits) { return Print("%.*g", digits, value); }
 
+std::string ShortNumber(double value) {
+  // %g would write 21345 as 2.13e+04.
+  return value >= 100 ? FixedPoint(value, 0) : Significant(value, 3);
+}
+
 bool ParseByteCount(std::string_view text, uint64_t* bytes) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
   if (error != std::errc()) return false;

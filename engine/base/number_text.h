@@ -15,6 +15,8 @@ namespace winnow {
 std::string FixedPoint(double value, int decimals);
 // As short as it can be with that many significant digits.
 std::string Significant(double value, int digits);
+// Three significant digits or all before the point: "0.0123", "1.23", "21345".
+std::string ShortNumber(double value);
 
 // Powers of 1024, the letter K, M, G or T in either case, with or without "iB"; no sign, no
 // fraction and no space. False: it is none, or does not fit.

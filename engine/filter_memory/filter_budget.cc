@@ -54,11 +54,6 @@ std::vector<size_t> ResidentNow(std::span<const TreeFilter> filters) {
   return resident;
 }
 
-// "21345", "0.0123": without an exponent where there are many.
-std::string Amount(double value) {
-  return value >= 100 ? FixedPoint(value, 0) : Significant(value, 3);
-}
-
 // What a byte of the last of these units saves.
 double ValueOf(const PlannedFilter& filter, size_t count) {
   if (count == 0) return 0;
@@ -285,7 +280,7 @@ void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const Tre
   last_decision_ = absl::StrCat(
       "loaded ", Counted(changes.units_loaded, "unit"), " and dropped ", changes.units_dropped,
       " of ", Counted(filters.size(), "filter"), ", so that look-ups of absent keys read ",
-      Amount(after), " blocks in vain where they read ", Amount(before),
+      ShortNumber(after), " blocks in vain where they read ", ShortNumber(before),
       history_.LookupsPerSecond(trees) > 0 ? " a second" : " each, if all are asked alike",
       left_out);
 }

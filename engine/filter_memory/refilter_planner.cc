@@ -34,11 +34,6 @@ class Kinds {
   std::map<const FilterDescription*, std::string_view> kinds_;  // empty: unknown here
 };
 
-// "320", "1.23"; without an exponent where there are many.
-std::string Amount(double value) {
-  return value >= 100 ? FixedPoint(value, 0) : Significant(value, 3);
-}
-
 RefilterCandidate CandidateOf(const FamilyTree& tree, const TreeFilter& table,
                               std::string_view kind) {
   const SstableReader& reader = *table.file->reader();
@@ -68,13 +63,13 @@ std::string PlannedRefilter::FileText() const {
 }
 
 std::string PlannedRefilter::ToString() const {
-  const std::string before = Amount(bits_in_memory);
+  const std::string before = ShortNumber(bits_in_memory);
   return absl::StrCat(
       "refiltered ", FileText(), ", from ",
       other_kind.empty() ? "" : absl::StrCat(other_kind, " of "), before, " to ",
       other_kind.empty() ? "" : absl::StrCat(ToAbsl(filter::KindName(spec.kind)), " of "),
-      Amount(bits_per_key), " bits a key: ", Amount(reads_saved),
-      " needless reads a second less, repaid in ", Amount(seconds_to_repay), " s");
+      ShortNumber(bits_per_key), " bits a key: ", ShortNumber(reads_saved),
+      " needless reads a second less, repaid in ", ShortNumber(seconds_to_repay), " s");
 }
 
 bool RefilterPlanner::IsTime(size_t num_filters, double seconds) {

@@ -34,5 +34,12 @@ TEST(NumberText, AByteCountReadsBackAsItself) {
   }
 }
 
+TEST(NumberText, AShortNumberHasNoExponentWhereItIsLarge) {
+  EXPECT_EQ(ShortNumber(21345.4), "21345");
+  EXPECT_EQ(ShortNumber(320), "320");
+  EXPECT_EQ(ShortNumber(1.234), "1.23");
+  EXPECT_EQ(ShortNumber(0.01234), "0.0123");
+}
+
 }  // namespace
 }  // namespace winnow
