@@ -18,6 +18,7 @@ import format_check  # noqa: E402
 import function_length  # noqa: E402
 import include_rules  # noqa: E402
 import text_rules  # noqa: E402
+import unity_names  # noqa: E402
 import unused_functions  # noqa: E402
 from source_tree import SourceTree  # noqa: E402
 
@@ -59,10 +60,10 @@ class FailingTools(SourceTree):
 class ToolsThatFail(unittest.TestCase):
     def test_a_tool_that_fails_is_no_clean_tree(self):
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "engine").mkdir()
-            (pathlib.Path(folder) / "engine/open.cc").write_text("int main() {}\n")
+            (pathlib.Path(folder) / "engine/db").mkdir(parents=True)
+            (pathlib.Path(folder) / "engine/db/open.cc").write_text("int main() {}\n")
             tree = FailingTools(folder, jobs=1)
-            for rule in (file_rules, format_check, function_length, unused_functions):
+            for rule in (file_rules, format_check, function_length, unity_names, unused_functions):
                 with self.subTest(rule=rule.__name__):
                     with self.assertRaisesRegex(RuntimeError, "no such option"):
                         rule.violations(tree)
@@ -155,6 +156,22 @@ class LintRules(unittest.TestCase):
                                           '#include "engine/base/status.h"\n',
             "tools/winnow/get.cc": '#include "tools/report/text_table.h"\n',
         }), ["bench/filter/table.cc:2", "tools/report/text_table.cc:2"])
+
+    @needs_ctags
+    def test_names_of_one_room_that_meet_are_found(self):
+        amount = "namespace winnow {\nnamespace {\n%s\n}\n}\n"
+        self.assertEqual(self.places(unity_names, {
+            "engine/CMakeLists.txt": ENGINE_FOLDERS +
+                "set(private_to_libwinnow base/alone)\n"
+                "list(APPEND own_units base/alone_too.cc)\n",
+            "engine/base/text.cc": amount % "int Amount(double value) { return 1; }",
+            "engine/base/report.cc": amount % "int Amount(double count) { return 2; }",
+            "engine/base/overload.cc": amount % "int Amount(int count) { return 3; }",
+            "engine/base/member.cc": amount % "class A { int Amount(double v) { return 4; } };",
+            "engine/base/alone.cc": amount % "int Amount(double value) { return 5; }",
+            "engine/base/alone_too.cc": amount % "int Amount(double value) { return 6; }",
+            "engine/db/other_room.cc": amount % "int Amount(double value) { return 7; }",
+        }), ["engine/base/text.cc:3"])
 
     @needs_ctags
     def test_function_that_nothing_uses_is_found(self):

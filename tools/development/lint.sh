@@ -13,6 +13,8 @@ Checks, and fails with rule, file and line:
                    warnings and missing or broken lock annotations (-Wthread-safety) as errors
   functions        no function is longer than 100 lines
   unused           something outside tests/ uses every function that is not public
+  unity            no two sources of one engine room, which sanitizer builds compile together, have
+                   a function, type or constant of the same name for themselves
   files            file and top-level folder names; no file longer than 800 lines
   text             TODO and FIXME, locks that ThreadSanitizer cannot see, a lock that guards nothing
 and prints the biggest files, the longest functions and the share of comments.

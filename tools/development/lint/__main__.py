@@ -12,6 +12,7 @@ import function_length
 import include_rules
 import size_report
 import text_rules
+import unity_names
 import unused_functions
 from source_tree import SourceTree
 
@@ -22,6 +23,7 @@ RULES = {
     "text": text_rules.violations,
     "functions": function_length.violations,
     "unused": unused_functions.violations,
+    "unity": unity_names.violations,
     "compile": compile_check.violations,
 }
 
