@@ -23,7 +23,6 @@ struct LevelSums {
   uint64_t num_files = 0;
   double num_keys = 0;
   double lookups = 0;
-  bool is_left_out = false;
   double memory_bytes = 0;
   double needless_reads = 0;
 };
@@ -37,7 +36,6 @@ std::map<LevelKey, LevelSums> SumUp(std::span<const TreeFilter> filters) {
     sums.num_files++;
     sums.num_keys += filter.num_keys;
     sums.lookups += filter.planned.lookups;
-    sums.is_left_out = sums.is_left_out || filter.planned.is_left_out;
   }
   return levels;
 }
@@ -74,7 +72,7 @@ std::map<LevelKey, double> PlanNewBits(std::span<const FamilyTree> trees,
 }
 
 // The trees as they are under one budget or another. `Now` and `AtOnce` add up units that exist;
-// `Rewritten` goes by theory, for filters that would be built with the planned bits.
+// `Rewritten` those that would be written, with the rates of theory.
 class Forecast {
  public:
   // `tables` with those that have no filter: they let everything through.
@@ -88,47 +86,59 @@ class Forecast {
   FilterPlanSummary Now(uint64_t budget_bytes) const {
     std::vector<size_t> resident;
     for (const TreeFilter& filter : filters_) resident.push_back(filter.planned.num_resident);
-    return OfUnits(budget_bytes, resident);
+    return OfUnits(budget_bytes, Present(), resident);
   }
 
   FilterPlanSummary AtOnce(uint64_t budget_bytes) const {
-    std::vector<PlannedFilter> planned;
-    for (const TreeFilter& filter : filters_) planned.push_back(filter.planned);
-    return OfUnits(budget_bytes, PlanFilterMemory(planned, budget_bytes).num_resident);
+    const std::vector<PlannedFilter> present = Present();
+    const FilterPlan plan = PlanFilterMemory(present, budget_bytes);
+    return OfUnits(budget_bytes, present, plan.num_resident);
   }
 
-  // Of files that have been rewritten since, with the bits that new filters get.
+  // Of files that have been rewritten since: with the bits that new filters get, in their units,
+  // of which those are in memory that the budget would have there.
   FilterPlanSummary Rewritten(uint64_t budget_bytes) const {
-    std::map<LevelKey, LevelSums> levels = SumUp(filters_);
+    const std::map<LevelKey, LevelSums> levels = SumUp(filters_);
     const std::map<LevelKey, double> bits = PlanNewBits(trees_, levels, run_rates_, budget_bytes);
-    for (auto& [key, sums] : levels) {
-      const filter::FilterSpec& spec = trees_[key.first].spec;
-      const double planned = bits.at(key);
-      const auto keys_of_file =
-          static_cast<uint64_t>(sums.num_keys / static_cast<double>(sums.num_files));
-      const filter::FilterBuildContext context = {key.second, kNumLevels};
-      const PlannedLevel level = {spec, sums.num_keys, sums.lookups,
-                                  static_cast<double>(sums.num_files)};
-      sums.memory_bytes = sums.is_left_out ? 0 : PlannedBytes(level, planned);
-      const double passing =
-          sums.is_left_out ? 1 : PlannedFpr(spec, context, planned, keys_of_file);
-      sums.needless_reads = sums.lookups * passing;
+    std::map<LevelKey, std::vector<ExpectedUnit>> units;
+    for (const auto& [key, sums] : levels) {
+      // Rates take long to compute: those of a level's mean file are near enough for all of them.
+      const double keys_of_file = sums.num_keys / static_cast<double>(sums.num_files);
+      units[key] = ExpectedUnits(trees_[key.first].spec, {key.second, kNumLevels}, bits.at(key),
+                                 static_cast<uint64_t>(keys_of_file));
     }
-    return Summary(budget_bytes, levels);
+    std::vector<PlannedFilter> rewritten;
+    for (const TreeFilter& filter : filters_) {
+      PlannedFilter& planned = rewritten.emplace_back();
+      planned.lookups = filter.planned.lookups;
+      planned.is_left_out = filter.planned.is_left_out;
+      for (const ExpectedUnit& unit : units[{filter.family, filter.level}]) {
+        planned.steps.push_back({unit.BytesFor(filter.num_keys), unit.rate});
+      }
+    }
+    const FilterPlan plan = PlanFilterMemory(rewritten, budget_bytes);
+    return OfUnits(budget_bytes, rewritten, plan.num_resident);
   }
 
   double lookups_per_second() const { return measured_; }
 
  private:
-  FilterPlanSummary OfUnits(uint64_t budget_bytes, const std::vector<size_t>& resident) const {
+  std::vector<PlannedFilter> Present() const {
+    std::vector<PlannedFilter> present;
+    for (const TreeFilter& filter : filters_) present.push_back(filter.planned);
+    return present;
+  }
+
+  // With the first `resident` units of each filter in memory; `filters` are those of the tables.
+  FilterPlanSummary OfUnits(uint64_t budget_bytes, std::span<const PlannedFilter> filters,
+                            std::span<const size_t> resident) const {
     std::map<LevelKey, LevelSums> levels = SumUp(filters_);
-    for (size_t i = 0; i < filters_.size(); i++) {
-      const TreeFilter& filter = filters_[i];
-      LevelSums& sums = levels[{filter.family, filter.level}];
+    for (size_t i = 0; i < filters.size(); i++) {
+      LevelSums& sums = levels[{filters_[i].family, filters_[i].level}];
       for (size_t unit = 0; unit < resident[i]; unit++) {
-        sums.memory_bytes += static_cast<double>(filter.planned.steps[unit].bytes);
+        sums.memory_bytes += static_cast<double>(filters[i].steps[unit].bytes);
       }
-      sums.needless_reads += filter.planned.lookups * PassingShare(filter.planned, resident[i]);
+      sums.needless_reads += filters[i].lookups * PassingShare(filters[i], resident[i]);
     }
     return Summary(budget_bytes, levels);
   }

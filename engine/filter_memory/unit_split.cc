@@ -33,6 +33,15 @@ std::vector<double> UnitsOfPlan(const filter::FilterSpec& spec, double bits_per_
   return units;
 }
 
+// What a unit that may have so many bits takes. Fingerprints of whole bits leave the rest of them.
+double BitsTaken(const filter::FilterSpec& spec, double bits, uint64_t num_keys) {
+  constexpr double kStep = 0.125;
+  const double least = filter::AllowedBitsPerKey(spec).min;
+  const double rate = RateOfUnit(spec, bits, num_keys);
+  while (bits - kStep >= least && RateOfUnit(spec, bits - kStep, num_keys) == rate) bits -= kStep;
+  return bits;
+}
+
 // What the units of the plan hold.
 struct Held {
   double bits_per_key = 0;
@@ -141,20 +150,21 @@ double PlannedFpr(const filter::FilterSpec& spec, double bits_per_key, uint64_t 
   return rate;
 }
 
-double PlannedFpr(const filter::FilterSpec& spec, const filter::FilterBuildContext& context,
-                  double bits_per_key, uint64_t num_keys) {
-  double rate = 1;
-  for (const double bits : UnitsOfPlan(spec, bits_per_key)) {
+std::vector<ExpectedUnit> ExpectedUnits(const filter::FilterSpec& spec,
+                                        const filter::FilterBuildContext& context,
+                                        double bits_per_key, uint64_t num_keys) {
+  std::vector<ExpectedUnit> units;
+  if (spec.kind == filter::FilterKind::kNone) return units;
+  const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(spec);
+  for (const double bits : SplitIntoUnits(spec, bits_per_key)) {
     filter::FilterSpec of_unit = spec;
-    of_unit.bits_per_key = bits;
+    of_unit.bits_per_key = std::clamp(bits, allowed.min, allowed.max);
     of_unit.fpr = 0;
-    rate *= RateOfUnit(filter::ChooseFilter(of_unit, context, num_keys).spec, bits, num_keys);
+    const filter::FilterSpec chosen = filter::ChooseFilter(of_unit, context, num_keys).spec;
+    units.push_back({BitsTaken(chosen, of_unit.bits_per_key, num_keys),
+                     RateOfUnit(chosen, of_unit.bits_per_key, num_keys)});
   }
-  return rate;
-}
-
-double PlannedBytes(const PlannedLevel& level, double bits_per_key) {
-  return HeldOf(level.spec, bits_per_key).BytesOf(level);
+  return units;
 }
 
 }  // namespace winnow

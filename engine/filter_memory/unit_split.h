@@ -52,12 +52,22 @@ std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_p
 // Of a file of so many keys that is cut so, and of which those units are in memory that make up
 // the plan.
 double PlannedFpr(const filter::FilterSpec& spec, double bits_per_key, uint64_t num_keys);
-// The same where `auto` becomes what it chooses for a file of that level.
-double PlannedFpr(const filter::FilterSpec& spec, const filter::FilterBuildContext& context,
-                  double bits_per_key, uint64_t num_keys);
 
-// What those units of a level take, of no fewer bits than the kind allows; 0 for kNone.
-double PlannedBytes(const PlannedLevel& level, double bits_per_key);
+// One of the units that a filter would be written with.
+struct ExpectedUnit {
+  double bits_per_key = 0;
+  double rate = 1;  // of what the units before it let through
+
+  uint64_t BytesFor(double num_keys) const {
+    return static_cast<uint64_t>(num_keys * bits_per_key / 8 + kBytesOfUnit);
+  }
+};
+
+// All of them, with the rates of a filter of so many keys. `auto` is what it chooses for a file of
+// that level, and kNone has no unit.
+std::vector<ExpectedUnit> ExpectedUnits(const filter::FilterSpec& spec,
+                                        const filter::FilterBuildContext& context,
+                                        double bits_per_key, uint64_t num_keys);
 
 }  // namespace winnow
 

@@ -150,17 +150,28 @@ TEST(PlanBitsPerKey, SmallLevelsGetMoreAndAllTogetherWhatThereIs) {
   EXPECT_GE(bytes, static_cast<double>(budget) * 0.93);
 }
 
+// What a level takes in memory where the plan comes true: without the unit for files that are asked
+// more than others.
+double BytesOfPlan(const PlannedLevel& level, double bits) {
+  const double num_files = std::max(level.num_files, 1.0);
+  std::vector<ExpectedUnit> units = ExpectedUnits(level.spec, {}, bits, 1'000'000);
+  const size_t num_planned = SplitIntoUnits(level.spec, bits).front() < bits ? 2 : 1;
+  units.resize(std::min(units.size(), num_planned));
+  double bytes = 0;
+  for (const ExpectedUnit& unit : units) {
+    bytes += num_files * static_cast<double>(unit.BytesFor(level.num_keys / num_files));
+  }
+  return bytes;
+}
+
 // A kind that cannot have as few bits as are planned takes more all the same.
 TEST(PlanBitsPerKey, WhatKindsMustHaveAtLeastIsSpent) {
   for (const char* const kind : {"cuckoo", "binary_fuse", "none"}) {
     const std::vector<PlannedLevel> levels = {{Spec(kind), 1e5, 1}, {Spec("ribbon"), 1e5, 1}};
     constexpr uint64_t kBudget = 250'000;
     const std::vector<double> bits = PlanBitsPerKey(levels, kBudget);
-    double bytes = 0;
-    for (size_t i = 0; i < levels.size(); i++) {
-      bytes += PlannedBytes(levels[i], bits[i]);
-    }
-    EXPECT_LE(bytes, kBudget + 100.0) << kind;
+    const double bytes = BytesOfPlan(levels[0], bits[0]) + BytesOfPlan(levels[1], bits[1]);
+    EXPECT_LE(bytes, kBudget + 600.0) << kind;
     EXPECT_GE(bytes, kBudget * 0.93) << kind;
   }
 }
@@ -170,17 +181,30 @@ TEST(PlanBitsPerKey, TheHeadsOfUnitsAreSpent) {
   const std::vector<PlannedLevel> levels = {{Spec("ribbon"), 2e5, 1, 1000}};
   constexpr uint64_t kBudget = 500'000;
   const double bits = PlanBitsPerKey(levels, kBudget)[0];
-  EXPECT_LE(PlannedBytes(levels[0], bits), kBudget);
-  EXPECT_GE(PlannedBytes(levels[0], bits), kBudget * 0.93);
+  EXPECT_LE(BytesOfPlan(levels[0], bits), kBudget);
+  EXPECT_GE(BytesOfPlan(levels[0], bits), kBudget * 0.93);
   EXPECT_LT(bits, 10.5);
 }
 
-TEST(PlannedFpr, AutoIsWhatItChoosesForTheLevel) {
+TEST(ExpectedUnits, AreThoseOfTheSplit) {
+  const std::vector<ExpectedUnit> units = ExpectedUnits(Spec("blocked_bloom"), {}, 10, 100'000);
+  ASSERT_THAT(units, SizeIs(3));
+  for (const ExpectedUnit& unit : units) {
+    EXPECT_EQ(unit.bits_per_key, 5);
+    EXPECT_EQ(unit.rate, filter::ExpectedFpr(Spec("blocked_bloom"), 5, 100'000));
+  }
+  // Of the least that the kind allows.
+  const double least = filter::AllowedBitsPerKey(Spec("cuckoo")).min;
+  ASSERT_GT(least, kLeastPlannedBits);
+  EXPECT_EQ(ExpectedUnits(Spec("cuckoo"), {}, kLeastPlannedBits, 1000)[0].bits_per_key, least);
+  EXPECT_THAT(ExpectedUnits(Spec("none"), {}, 10, 100'000), SizeIs(0));
+}
+
+TEST(ExpectedUnits, AutoIsWhatItChoosesForTheLevel) {
   for (const double bits : {4.0, 10.0, 16.0}) {
-    EXPECT_EQ(PlannedFpr(Spec("auto"), {0, 7}, bits, 100'000),
-              PlannedFpr(Spec("blocked_bloom"), bits, 100'000));
-    EXPECT_LT(PlannedFpr(Spec("auto"), {6, 7}, bits, 100'000),
-              PlannedFpr(Spec("auto"), {0, 7}, bits, 100'000));
+    const double above = ExpectedUnits(Spec("auto"), {0, 7}, bits, 100'000)[0].rate;
+    EXPECT_EQ(above, ExpectedUnits(Spec("blocked_bloom"), {0, 7}, bits, 100'000)[0].rate);
+    EXPECT_LT(ExpectedUnits(Spec("auto"), {6, 7}, bits, 100'000)[0].rate, above);
   }
 }
 
