@@ -81,6 +81,7 @@ class Forecast {
       : trees_(trees),
         filters_(tables),
         run_rates_(history.RunRates(trees)),
+        rates_by_level_(history.RatesByLevel(trees)),
         measured_(history.LookupsPerSecond(trees)) {}
 
   FilterPlanSummary Now(uint64_t budget_bytes) const {
@@ -147,8 +148,9 @@ class Forecast {
                             const std::map<LevelKey, LevelSums>& levels) const {
     FilterPlanSummary summary;
     summary.budget_bytes = budget_bytes;
-    double all_rates = 0;
-    for (const double rate : run_rates_) all_rates += rate;
+    // A key that is nowhere is one of a family as often as others of its absent keys are.
+    double all_misses = 0;
+    for (const LookupHistory::LevelRates& rates : rates_by_level_) all_misses += rates.back();
     for (const auto& [key, sums] : levels) {
       FilterPlanRow& row = summary.rows.emplace_back();
       row.column_family = trees_[key.first].name;
@@ -158,14 +160,18 @@ class Forecast {
       row.num_keys = static_cast<uint64_t>(sums.num_keys);
       row.memory_bytes = static_cast<uint64_t>(sums.memory_bytes);
       row.bits_per_key = sums.num_keys == 0 ? 0 : sums.memory_bytes * 8 / sums.num_keys;
-      // A look-up of an absent key comes to each sorted run, at the rate of the family's runs,
-      // which is never 0 (LookupHistory::RunRates).
-      row.needless_reads_per_miss = sums.needless_reads / run_rates_[key.first];
+      // A look-up of a key that is nowhere comes to each sorted run, like those whose keys are
+      // further down. By what the tables were asked where that is more: rates waver.
+      const LookupHistory::LevelRates& rates = rates_by_level_[key.first];
+      const double num_runs = key.second == 0 ? static_cast<double>(sums.num_files) : 1;
+      const double to_each_run =
+          std::max(rates[static_cast<size_t>(key.second)], sums.lookups / num_runs);
+      row.needless_reads_per_miss = sums.needless_reads / to_each_run;
       // Without measurements the rates are shares, and no look-ups a second.
       row.needless_reads_per_second = measured_ == 0 ? 0 : sums.needless_reads;
       summary.memory_bytes += row.memory_bytes;
       summary.needless_reads_per_second += row.needless_reads_per_second;
-      summary.needless_reads_per_miss += all_rates == 0 ? 0 : sums.needless_reads / all_rates;
+      summary.needless_reads_per_miss += row.needless_reads_per_miss * rates.back() / all_misses;
     }
     return summary;
   }
@@ -173,6 +179,7 @@ class Forecast {
   const std::span<const FamilyTree> trees_;
   const std::span<const TreeFilter> filters_;
   const std::vector<double> run_rates_;
+  const std::vector<LookupHistory::LevelRates> rates_by_level_;
   const double measured_;
 };
 

@@ -89,17 +89,25 @@ int LookupHistory::LastLevel(const Version& version) {
   return last;
 }
 
+// Hits are known by table where no filter could be asked, and by level where one was.
+double LookupHistory::Hits(const FamilyTree& tree, int level) const {
+  double hits = 0;
+  for (const auto& file : tree.version->files(level)) {
+    const auto asked = tables_.find(file->number());
+    if (asked != tables_.end()) hits += asked->second.unasked_hits;
+  }
+  const auto asked_hits = asked_hits_.find({tree.id, level});
+  return asked_hits == asked_hits_.end() ? hits : hits + asked_hits->second;
+}
+
 RunLookups LookupHistory::OfLastLevel(const FamilyTree& tree) const {
   RunLookups sum;
-  for (const auto& file : tree.version->files(LastLevel(*tree.version))) {
+  const int last = LastLevel(*tree.version);
+  for (const auto& file : tree.version->files(last)) {
     const auto asked = tables_.find(file->number());
-    if (asked == tables_.end()) continue;
-    // Hits are known by table where no filter could be asked, and by level where one was.
-    sum.absent += asked->second.lookups;
-    sum.present += asked->second.unasked_hits;
+    if (asked != tables_.end()) sum.absent += asked->second.lookups;
   }
-  const auto asked_hits = asked_hits_.find({tree.id, LastLevel(*tree.version)});
-  if (asked_hits != asked_hits_.end()) sum.present += asked_hits->second;
+  sum.present = Hits(tree, last);
   return sum;
 }
 
@@ -124,23 +132,51 @@ double LookupHistory::LastLookups(const SstableFile& file) const {
   return asked == tables_.end() ? 0 : asked->second.last_lookups;
 }
 
+double LookupHistory::MeasuredRate(const Version& version, int level) const {
+  double of_level = 0;
+  for (const auto& file : version.files(level)) {
+    const double rate = MeasuredRate(*file);
+    // Look-ups are shared by the tables of a level, and each comes to every table of level 0.
+    of_level = level == 0 ? std::max(of_level, rate) : of_level + rate;
+  }
+  return of_level;
+}
+
 // The run that is asked most: a look-up that ends above does not come to those below, and one whose
 // key lies outside of a small run's range is not asked of it.
 double LookupHistory::RunRate(const FamilyTree& tree) const {
   double most = 0;
   for (int level = 0; level < kNumLevels; level++) {
-    double of_level = 0;
-    for (const auto& file : tree.version->files(level)) {
-      const double rate = MeasuredRate(*file);
-      // Look-ups are shared by the tables of a level, and each comes to every table of level 0.
-      of_level = level == 0 ? std::max(of_level, rate) : of_level + rate;
-    }
-    most = std::max(most, of_level);
+    most = std::max(most, MeasuredRate(*tree.version, level));
   }
   if (most > 0) return most;
   // By name, as an earlier opening has left it in the file STATISTICS.
   const auto expected = expected_.find(tree.name);
   return expected == expected_.end() ? 0 : expected->second;
+}
+
+// All look-ups are those that a run was asked in vain, and those that had ended by then; a run whose
+// range is small shows fewer of them.
+std::vector<LookupHistory::LevelRates> LookupHistory::RatesByLevel(
+    std::span<const FamilyTree> trees) const {
+  std::vector<LevelRates> rates;
+  for (const double run_rate : RunRates(trees)) rates.emplace_back().fill(run_rate);
+  for (size_t i = 0; i < trees.size() && seconds_ > 0; i++) {
+    LevelRates ended{};
+    double until_here = 0;
+    double all = 0;
+    for (int level = 0; level < kNumLevels; level++) {
+      until_here += Hits(trees[i], level) / seconds_;
+      ended[static_cast<size_t>(level)] = until_here;
+      const double in_vain = MeasuredRate(*trees[i].version, level);
+      if (in_vain > 0) all = std::max(all, in_vain + until_here);
+    }
+    if (all == 0) continue;
+    std::transform(ended.begin(), ended.end(), rates[i].begin(), [all](double had_ended) {
+      return std::max(all - had_ended, all * kLeastShare);
+    });
+  }
+  return rates;
 }
 
 double LookupHistory::LookupsPerSecond(std::span<const FamilyTree> trees) const {

@@ -77,6 +77,10 @@ class LookupHistory {
   // those that were asked little: measured, at least a small share of what the busiest family has,
   // and 1 for each where nothing has been measured.
   std::vector<double> RunRates(std::span<const FamilyTree> trees) const;
+  // How many look-ups a second come to each level of a family and do not end there, by the levels
+  // at which look-ups of present keys end. Where nothing is measured, the family's RunRates.
+  using LevelRates = std::array<double, kNumLevels>;
+  std::vector<LevelRates> RatesByLevel(std::span<const FamilyTree> trees) const;
   // As far as they are measured, of the last level that has tables.
   RunLookups OfLastLevel(const FamilyTree& tree) const;
   // The measured ones, summed over families; 0: none were.
@@ -99,7 +103,10 @@ class LookupHistory {
   };
 
   static int LastLevel(const Version& version);
+  // Decayed: where filters were asked, and where there was none to ask.
+  double Hits(const FamilyTree& tree, int level) const;
   double MeasuredRate(const SstableFile& file) const;
+  double MeasuredRate(const Version& version, int level) const;
   double RunRate(const FamilyTree& tree) const;
 
   std::unordered_map<uint64_t, Asked> tables_;             // by number
