@@ -70,6 +70,8 @@ absl::Status FoundFiles::List() {
     if (IsDirectoryForFile(file_system_, absl::StrCat(path_, "/", name))) continue;
     if (type == FileType::kManifest) {
       manifest_names_.push_back(name);
+    } else if (type == FileType::kFilterFile && !was_orphaned) {
+      filter_file_names_.push_back(name);
     } else if (type == FileType::kLog && !was_orphaned) {
       logs_.insert(number);
     } else if (type == FileType::kSstable) {

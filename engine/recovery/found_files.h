@@ -69,6 +69,7 @@ class FoundFiles {
 
   const std::vector<FoundSstable>& tables() const { return tables_; }
   const std::vector<std::string>& manifest_names() const { return manifest_names_; }
+  const std::vector<std::string>& filter_file_names() const { return filter_file_names_; }
   const std::set<uint64_t>& logs() const { return logs_; }
   // The numbers that they have by their content, as LogReplay takes them: files may be misnamed.
   std::set<uint64_t> OwnNumbersOfLogs() const;
@@ -98,6 +99,7 @@ class FoundFiles {
   FileSystem& file_system_;
   const std::string path_;
   std::vector<std::string> manifest_names_;
+  std::vector<std::string> filter_file_names_;
   std::vector<FoundManifest> manifests_;
   std::vector<FoundSstable> tables_;
   std::set<uint64_t> logs_;

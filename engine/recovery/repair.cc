@@ -12,6 +12,7 @@
 #include "engine/file_system/file_system_of.h"
 #include "engine/recovery/family_repair.h"
 #include "engine/recovery/found_files.h"
+#include "engine/recovery/repair_filter_files.h"
 #include "engine/recovery/repair_sstables.h"
 #include "engine/recovery/set_aside.h"
 #include "engine/version/current_file.h"
@@ -105,6 +106,9 @@ class DatabaseRepair {
       WINNOW_ASSIGN_OR_RETURN(const auto family, MakeFamily(edit, state.hash_seed.value_or(0)));
       WINNOW_RETURN_IF_ERROR(families.Run(*family, &edit));
     }
+    WINNOW_ASSIGN_OR_RETURN(const bool lost_filters,
+                            GiveUpDamagedFilterFiles(file_system_, path_, &state, &report_));
+    must_write |= lost_filters;
     // What an older manifest says of the logs was true then.
     if (report_.manifest_rebuilt) state.newest_log.reset();
     // Tables may be younger than the manifest: no later write may get a number that they hold.
@@ -345,6 +349,11 @@ class DatabaseRepair {
           : is_foreign
               ? ": belongs to another database"
               : ": not in use: the manifest had given it up or never took it, or it is a copy"));
+    }
+    for (const std::string& name : UnusedFilterFiles(found_.filter_file_names(), state)) {
+      sstables_->PutAside(name);
+      report_.notes.push_back(
+          absl::StrCat(path_, "/", name, ": a filter that no SSTable in use has"));
     }
     for (const std::string& name : found_.manifest_names()) {
       if (manifest == nullptr || name != manifest->name) replaced_manifests_.push_back(name);

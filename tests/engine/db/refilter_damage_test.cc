@@ -1,5 +1,6 @@
 // DB::Refilter and what can be wrong: damaged filter files and tables, full disks; and copies,
 // which have the filter files or do without.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -16,6 +17,11 @@
 
 namespace winnow::refilter {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 void FillAndRefilter(MemoryDb& db) {
   Fill(db);
@@ -153,13 +159,14 @@ TEST(RefilterDamage, WhatIsNoFilterFileOfItsTableIsNamedAndRepaired) {
     db.options().read_only = false;
     const auto repaired = RepairDatabase(db.options(), MemoryDb::kPath);
     ASSERT_TRUE(repaired.ok()) << repaired.status();
+    EXPECT_THAT(repaired->notes, Contains(HasSubstr(name)));
     db.Reopen();
     ExpectAllKeys(db);
     EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 0u);
     EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
     db.CloseDb();
     for (const std::string& left : FilesNamed(db, "")) {
-      if (left != "LOCK" && !before.contains(left)) {
+      if (left != "LOCK" && left != "lost" && !before.contains(left)) {
         ASSERT_TRUE(db.file_system().Remove(absl::StrCat(MemoryDb::kPath, "/", left)).ok());
       }
     }
@@ -237,12 +244,44 @@ TEST(RefilterDamage, RepairDoesWithoutFilterFiles) {
       ASSERT_TRUE(db.file_system().Remove(absl::StrCat(MemoryDb::kPath, "/", name)).ok());
     }
   }
+  const std::vector<std::string> filters = FilesNamed(db, ".flt");
+  ASSERT_FALSE(filters.empty());
   const auto repaired = RepairDatabase(db.options(), MemoryDb::kPath);
   ASSERT_TRUE(repaired.ok()) << repaired.status();
+  EXPECT_THAT(repaired->notes,
+              Contains(HasSubstr(filters.front() + ": a filter that no SSTable in use has")));
   db.Reopen();
   ExpectAllKeys(db);
   EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
   EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+  EXPECT_EQ(FilesNamed(db, ".flt", absl::StrCat(MemoryDb::kPath, "/lost")), filters);
+}
+
+TEST(RefilterDamage, RepairSaysWhichFilterFilesItGivesUp) {
+  MemoryDb db(SmallFiles());
+  FillAndRefilter(db);
+  db.CloseDb();
+  auto filters = BytesOf(db, ".flt");
+  ASSERT_GE(filters.size(), 3u);
+  const std::string damaged = filters.begin()->first;
+  const std::string gone = filters.rbegin()->first;
+  std::string bytes = filters[damaged];
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  Overwrite(db, damaged, bytes);
+  ASSERT_TRUE(db.file_system().Remove(absl::StrCat(MemoryDb::kPath, "/", gone)).ok());
+  const auto repaired = RepairDatabase(db.options(), MemoryDb::kPath);
+  ASSERT_TRUE(repaired.ok()) << repaired.status();
+  for (const std::string& name : {damaged, gone}) {
+    EXPECT_THAT(repaired->notes,
+                Contains(AllOf(HasSubstr(name), HasSubstr(".sst answers with its own filter"))));
+  }
+  EXPECT_EQ(FilesNamed(db, ".flt", absl::StrCat(MemoryDb::kPath, "/lost")),
+            std::vector<std::string>({damaged}));
+  EXPECT_THAT(RepairDatabase(db.options(), MemoryDb::kPath)->notes, IsEmpty());
+  db.Reopen();
+  ExpectAllKeys(db);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  EXPECT_EQ(FilesNamed(db, ".flt").size(), filters.size() - 2);
 }
 
 TEST(RefilterDamage, ADamagedTableKeepsItsFilterAndAllOthersGetTheNewOne) {
