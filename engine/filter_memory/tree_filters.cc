@@ -155,8 +155,8 @@ double LookupHistory::RunRate(const FamilyTree& tree) const {
   return expected == expected_.end() ? 0 : expected->second;
 }
 
-// All look-ups are those that a run was asked in vain, and those that had ended by then; a run whose
-// range is small shows fewer of them.
+// All look-ups are those that a run was asked in vain, and those that had ended by then; a run
+// whose range is small shows fewer of them.
 std::vector<LookupHistory::LevelRates> LookupHistory::RatesByLevel(
     std::span<const FamilyTree> trees) const {
   std::vector<LevelRates> rates;
