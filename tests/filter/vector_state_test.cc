@@ -23,6 +23,9 @@ std::vector<std::string> AllKernels() {
 class VectorStateTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(VectorStateTest, IsClearAfterEachCall) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "g++ clears them behind kernels from -O2 on, and such builds have less";
+#endif
   if (!VectorState::Clear()) GTEST_SKIP() << "this processor does not tell";
   for (const size_t count : {1, 7, 100, 5'000}) {
     std::vector<std::string> keys;
