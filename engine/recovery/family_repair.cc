@@ -129,8 +129,9 @@ absl::StatusOr<std::vector<const FoundSstable*>> FamilyRepair::Unlisted(
     const std::vector<Listed>& listed) const {
   const bool has_operands = !edit.merge_operator.value_or("").empty();
   const bool log_is_missing = NeededLogIsMissing(edit);
-  std::set<uint64_t> seen;
-  for (const Listed& entry : listed) seen.insert(entry.added.file.file_id);
+  // A copy of one that is in use adds nothing. Nor does one that another family lists belong here,
+  // whatever it says of itself: an ingested table may have been written for any family.
+  std::set<uint64_t> seen = ListedIdentities(state_);
   std::vector<const FoundSstable*> result;
   for (const FoundSstable* table : tables_) {
     const std::optional<SstableProperties>& properties = table->frame.properties;
@@ -148,7 +149,6 @@ absl::StatusOr<std::vector<const FoundSstable*>> FamilyRepair::Unlisted(
       WINNOW_ASSIGN_OR_RETURN(const bool is_elsewhere, IsElsewhere(edit, listed, *table));
       if (is_elsewhere) continue;
     }
-    // A copy of one that is in use adds nothing.
     if (seen.insert(table->frame.file_id).second) result.push_back(table);
   }
   return result;
@@ -257,7 +257,8 @@ void FamilyRepair::NoteLostSequence(const FoundSstable& table) {
   }
   report_->notes.push_back(
       absl::StrCat(sstables_->store().directory, "/", table.name,
-                   ": was ingested, and no manifest says when: its entries count as the oldest"));
+                   ": was ingested, and no manifest says when, and into which column family: its "
+                   "entries count as the oldest of the one that it was written for"));
 }
 
 // The levels of an old manifest are no order: what was on a deeper level since may be listed above

@@ -45,6 +45,14 @@ void AddFamiliesNamedBy(std::string_view payload, std::set<uint32_t>* families) 
 
 }  // namespace
 
+std::set<uint64_t> ListedIdentities(const VersionEdit& state) {
+  std::set<uint64_t> identities;
+  for (const FamilyEdit& family : state.families) {
+    for (const FamilyEdit::AddedFile& added : family.added) identities.insert(added.file.file_id);
+  }
+  return identities;
+}
+
 bool MustEndRepair(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status) ||
          absl::IsPermissionDenied(status);

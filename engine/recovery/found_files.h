@@ -109,6 +109,9 @@ class FoundFiles {
   std::vector<std::string> notes_;
 };
 
+// Of the SSTables that the state lists, in whatever family.
+std::set<uint64_t> ListedIdentities(const VersionEdit& state);
+
 // Errors that say nothing about the file: a comparator that is not in the options, a newer format,
 // no memory, no descriptors, no permission. What they would make of a sound file is a loss.
 bool MustEndRepair(const absl::Status& status);

@@ -93,7 +93,7 @@ class DatabaseRepair {
     state.oldest_log = std::max(state.oldest_log.value_or(0), first_log);
     const std::vector<const FoundSstable*> tables = TablesOf(state);
     const uint32_t largest_known_family = state.largest_family_id.value_or(0);
-    AddFamiliesOf(tables, &state);
+    AddFamiliesOf(Unlisted(tables, state), &state);
     WINNOW_RETURN_IF_ERROR(KeepLogsOfLostFamilies(largest_known_family, &state, &must_write));
     NoteMissingFamilies(state);
     // FamilyRepair goes by what was listed, while the loop below replaces the edits of `state`.
@@ -144,10 +144,7 @@ class DatabaseRepair {
   std::vector<const FoundSstable*> TablesOf(const VersionEdit& state) {
     // What the manifest lists is ours whatever it says of itself: an ingested table was written
     // without knowing the database, and one that has lost header and properties says nothing.
-    std::set<uint64_t> listed;
-    for (const FamilyEdit& family : state.families) {
-      for (const FamilyEdit::AddedFile& added : family.added) listed.insert(added.file.file_id);
-    }
+    const std::set<uint64_t> listed = ListedIdentities(state);
     std::vector<const FoundSstable*> tables;
     for (const FoundSstable& table : found_.tables()) {
       const std::optional<uint64_t> database = table.frame.database_id();
@@ -157,13 +154,25 @@ class DatabaseRepair {
     return tables;
   }
 
+  // Those of which the manifest says nothing. What it lists is of the family that lists it: an
+  // ingested table may have been written for another one, of another database even.
+  static std::vector<const FoundSstable*> Unlisted(const std::vector<const FoundSstable*>& tables,
+                                                   const VersionEdit& state) {
+    const std::set<uint64_t> listed = ListedIdentities(state);
+    std::vector<const FoundSstable*> unlisted;
+    for (const FoundSstable* table : tables) {
+      if (!listed.contains(table->frame.file_id)) unlisted.push_back(table);
+    }
+    return unlisted;
+  }
+
   // Families that are younger than the manifest, or all of them where there is none. Identities up
   // to the largest one that the manifest knows, and that it does not name, are of dropped families.
-  void AddFamiliesOf(const std::vector<const FoundSstable*>& tables, VersionEdit* state) {
+  void AddFamiliesOf(const std::vector<const FoundSstable*>& unlisted, VersionEdit* state) {
     const bool has_manifest = state->next_file_number.has_value();
     const uint32_t known = state->largest_family_id.value_or(0);
     std::map<uint32_t, const FoundSstable*> youngest;
-    for (const FoundSstable* table : tables) {
+    for (const FoundSstable* table : unlisted) {
       const std::optional<uint32_t> id = table->frame.column_family_id();
       if (!id.has_value() || *id >= kFamilyIdLimit) continue;
       const FoundSstable*& other = youngest[*id];

@@ -93,5 +93,87 @@ TEST(RepairIngested, WithoutAManifestForeignTablesArePutAside) {
   EXPECT_EQ(ValueOf(repaired, 1), "new");
 }
 
+// What a file says of its column family is where it was written, which may be elsewhere.
+enum class WrittenFor { kNone, kDefault, kFamilyOfOtherDatabase };
+
+std::string WriteTable(WrittenFor whom, DB& db, const Options& options) {
+  std::unique_ptr<DB> other;
+  std::unique_ptr<SstWriter> writer;
+  if (whom == WrittenFor::kFamilyOfOtherDatabase) {
+    other = OpenOrFail(options, "/other");
+    for (const char* name : {"x", "y", "zed"}) {
+      EXPECT_TRUE(other->CreateColumnFamily(ColumnFamilyOptions(), name).ok());
+    }
+    writer = *other->NewSstWriter(*other->FindColumnFamily("zed"), "/t");
+  } else if (whom == WrittenFor::kDefault) {
+    writer = *db.NewSstWriter(db.DefaultColumnFamily(), "/t");
+  } else {
+    writer = *SstWriter::Create(options, "/t", options.file_system);
+  }
+  for (int i = 0; i < 400; i += 2) EXPECT_TRUE(writer->Put(IngestedKey(i), "of users").ok());
+  EXPECT_TRUE(writer->Finish().ok());
+  return "/t";
+}
+
+// "default" has every third key from flushes, and "users" every second from the file.
+Files DatabaseWithTwoFamilies(WrittenFor whom) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  Options options = DamageOptions(disk.get());
+  options.disable_auto_compactions = true;
+  const auto db = OpenOrFail(options, kDirectory);
+  ColumnFamily* const users = *db->CreateColumnFamily(ColumnFamilyOptions(), "users");
+  for (int i = 0; i < 400; i += 3) {
+    EXPECT_TRUE(db->Put(WriteOptions(), IngestedKey(i), "of default").ok());
+    if (i == 198) {
+      EXPECT_TRUE(db->Flush().ok());
+    }
+  }
+  EXPECT_TRUE(db->Flush().ok());
+  const std::string table = WriteTable(whom, *db, options);
+  const auto ingested = db->Ingest({{table, users}}, {.move = true});
+  EXPECT_TRUE(ingested.ok()) << ingested.status();
+  EXPECT_TRUE(db->Put(WriteOptions(), "last", "write").ok());
+  EXPECT_TRUE(db->Close().ok());
+  return FilesOn(*disk);
+}
+
+// Each family has its own, as far as it was not lost.
+void ExpectOwnEntries(const Repaired& repaired) {
+  ASSERT_NE(repaired.db, nullptr);
+  const auto families = DB::ListColumnFamilies(DamageOptions(repaired.disk.get()), kDirectory);
+  EXPECT_EQ(*families, std::vector<std::string>({"default", "users"}));
+  ColumnFamily* const users = *repaired.db->FindColumnFamily("users");
+  std::string value;
+  for (int i = 0; i < 400; i++) {
+    const absl::Status of_users = repaired.db->Get(ReadOptions(), users, IngestedKey(i), &value);
+    EXPECT_EQ(of_users.ok() ? value : "", i % 2 == 0 ? "of users" : "") << i;
+    const std::string of_default = ValueOf(repaired, i);
+    EXPECT_TRUE(i % 3 == 0 ? of_default != "of users" : absl::StrContains(of_default, "NOT_FOUND"))
+        << i << ": " << of_default;
+  }
+}
+
+TEST(RepairIngested, TheManifestSaysWhichFamilyATableIsOf) {
+  for (const WrittenFor whom :
+       {WrittenFor::kNone, WrittenFor::kDefault, WrittenFor::kFamilyOfOtherDatabase}) {
+    SCOPED_TRACE(static_cast<int>(whom));
+    const Files sound = DatabaseWithTwoFamilies(whom);
+    const Repaired kept = RepairAndOpen(sound);
+    EXPECT_EQ(Notes(kept.report), "");
+    ExpectOwnEntries(kept);
+    Files files = sound;
+    files.erase("CURRENT");
+    ExpectOwnEntries(RepairAndOpen(files));
+    // Then all tables of the family that the manifest does not name are taken.
+    files = sound;
+    files.erase(NamesOf(files, ".log").back());
+    ExpectOwnEntries(RepairAndOpen(files));
+    // What is missing may be in a table that the manifest does not name.
+    files = sound;
+    files.erase(NamesOf(files, ".sst").front());
+    ExpectOwnEntries(RepairAndOpen(files));
+  }
+}
+
 }  // namespace
 }  // namespace winnow
