@@ -5,6 +5,7 @@
 #include "engine/base/merge_context.h"
 #include "engine/base/status.h"
 #include "engine/base/write_time.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -56,10 +57,12 @@ absl::Status OperandChain::MergeWhole() {
     }
     existing = WithoutWriteTime(entries_.back().value);
   }
-  // Replaced at the end only: where the operator refuses, the entries are as they were.
+  // Replaced at the end only: where the operator refuses, the entries are as they were. It may ask
+  // for more memory for one key than there is, which must not keep all others in the memtable.
   std::string merged;
-  WINNOW_RETURN_IF_ERROR(
-      MergeOperands(*operator_, user_key_, existing, OldestFirst(num_operands), &merged));
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    return MergeOperands(*operator_, user_key_, existing, OldestFirst(num_operands), &merged);
+  }));
   ReplaceBy(EntryType::kPut, std::move(merged));
   return absl::OkStatus();
 }
@@ -68,7 +71,11 @@ void OperandChain::Combine() {
   // One operand is what it would become.
   if (entries_.size() < 2) return;
   std::string combined;
-  if (!CombineOperands(*operator_, user_key_, OldestFirst(entries_.size()), &combined)) return;
+  bool is_combined = false;
+  UnlessOutOfMemory([&] {
+    is_combined = CombineOperands(*operator_, user_key_, OldestFirst(entries_.size()), &combined);
+  });
+  if (!is_combined) return;
   ReplaceBy(EntryType::kMerge, std::move(combined));
 }
 

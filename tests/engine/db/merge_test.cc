@@ -2,8 +2,10 @@
 // make none.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -414,6 +416,45 @@ TEST(Merge, WhatAnOperatorThrowsIsAnErrorOfThatKey) {
     if (round == 0) db.CompactAll();
     if (round == 1) db.Reopen();
   }
+}
+
+// Throws std::bad_alloc for one key.
+class TooLarge final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.too_large"; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    if (key == "large" && is_large) throw std::bad_alloc();
+    result->assign(existing.value_or(""));
+    for (const std::string_view operand : operands) result->append(operand);
+    return absl::OkStatus();
+  }
+  bool PartialMerge(std::string_view key, std::span<const std::string_view> operands,
+                    std::string* result) const override {
+    throw std::bad_alloc();
+  }
+  std::atomic<bool> is_large{true};
+};
+
+TEST(Merge, AnOperatorWithoutMemoryForAKeyKeepsNoOtherFromTheDisk) {
+  const auto merge_operator = std::make_shared<TooLarge>();
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = merge_operator;
+  MemoryDb db(options);
+  for (int round = 0; round < 3; round++) {
+    for (const char* key : {"fine", "large"}) Merge(db, key, "v");
+    db.Put(absl::StrCat("key", round), "value");
+    db.Flush();
+    db.Reopen();
+  }
+  db.CompactAll();
+  EXPECT_EQ(ReadAll(db, "fine"), "vvv");
+  std::string value;
+  EXPECT_TRUE(absl::IsResourceExhausted(db->Get(ReadOptions(), "large", &value)));
+  EXPECT_EQ(db.Get("key2"), "value");
+  merge_operator->is_large = false;
+  EXPECT_EQ(ReadAll(db, "large"), "vvv") << "all its operands are still there";
 }
 
 TEST(Merge, WhatCannotBeMergedIsRefusedWhenItIsWritten) {
