@@ -47,7 +47,12 @@ class SstWriterImpl final : public SstWriter {
   absl::Status Merge(std::string_view key, std::string_view operand) override {
     return CatchOutOfMemory([&]() -> absl::Status {
       const absl::Status checked = CheckMergeOperand(*merge_operator_, operand);
-      if (!checked.ok()) return WithContext(checked, path_);
+      // Whatever code the operator gives: the operand is wrong, and the writer may go on.
+      if (!checked.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(path_, ": merge operator '",
+                                                       ToAbsl(merge_operator_->Name()),
+                                                       "': ", checked.message()));
+      }
       return Add(key, EntryType::kMerge, operand);
     });
   }

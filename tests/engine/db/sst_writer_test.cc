@@ -117,6 +117,31 @@ TEST_F(SstWriterTest, OptionsAreChecked) {
   EXPECT_FALSE(FileExists());
 }
 
+// With a code of its own for what it refuses.
+class Picky final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.picky"; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    return absl::OkStatus();
+  }
+  absl::Status CheckOperand(std::string_view operand) const override {
+    return operand == "good" ? absl::OkStatus() : absl::NotFoundError("not this one");
+  }
+};
+
+TEST_F(SstWriterTest, AnOperandThatIsRefusedIsInvalidAndTheWriterGoesOn) {
+  Options options;
+  options.merge_operator = std::make_shared<Picky>();
+  auto writer = *SstWriter::Create(options, "/t.sst", file_system_.get());
+  const absl::Status refused = writer->Merge("a", "bad");
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_EQ(refused.message(), "/t.sst: merge operator 'test.picky': not this one");
+  EXPECT_TRUE(writer->Merge("a", "good").ok());
+  EXPECT_TRUE(writer->Finish().ok());
+}
+
 // The next opening would remove it.
 TEST(SstWriterInDatabase, ANameOfTheDatabasesOwnFilesIsRefused) {
   MemoryDb db;
