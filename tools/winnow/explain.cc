@@ -34,7 +34,8 @@ Command ExplainCommand() {
       .summary = "show how a look-up goes: candidate files, their filters' answers, the block's",
       .details = R"(
 One line for each place that could hold the key, in the order in which a look-up checks them.
-Exit code 1 if the key is absent. With --to, the same for a scan from KEY to before the other:
+Exit code 1 if the key is absent. Merge operands count as found: whether they make a value only
+get tells. With --to, the same for a scan from KEY to before the other:
 what each file's range filter answers, or its filter where that knows a part that all keys of
 the range have, and whether the file has entries there; exit code 1 if no place has any.)",
       .json = "one object: filter_key, key_hash, found, steps; with --to found, steps",

@@ -28,7 +28,8 @@ namespace winnow {
 //   with it.
 // - never what a snapshot needs: no version that one of them sees. If a snapshot is taken while the
 //   compaction runs, and still held when it ends, it is run again without the filter, whose changes
-//   are thrown away. Iterators keep what they have.
+//   are thrown away: while snapshots are held at all times, by transactions too, it changes
+//   nothing. Iterators keep what they have.
 // - only what compactions rewrite: flushes do not call it, and a file that moves to another level
 //   unchanged is not read. DB::CompactRange rewrites all of a range.
 // So a value may be shown many times, once, or never, and one of an older version of a key while a

@@ -48,6 +48,8 @@ struct ExplainStep {
 struct KeyExplanation {
   std::string filter_key;  // the part of the key that look-ups query filters for
   uint64_t key_hash = 0;   // its hash under the database's seed
+  // Operands count as found. Whether the merge operator makes a value of them Get alone tells: it
+  // may be an error of that key.
   bool found = false;
   std::vector<ExplainStep> steps;
 
