@@ -11,8 +11,9 @@ namespace {
 using std::chrono::microseconds;
 
 // Between two looks at the load, each of which sums the counters of all threads and takes the
-// database's mutex.
-constexpr microseconds kLoadInterval{100'000};
+// database's mutex; more where a look takes long, as it does for very many families.
+constexpr microseconds kLoadInterval{25'000};
+constexpr int kIntervalInLooks = 50;
 // A wait is cut into pieces of this length, after which flags are looked at.
 constexpr microseconds kLongestSleep{10'000};
 // What one request reserves is written in this time at the rate, so that a rate that has been
@@ -97,20 +98,23 @@ bool BackgroundRateLimiter::HasNoLimit(Priority priority) {
 void BackgroundRateLimiter::LookAtLoad(SteadyTime now) {
   {
     MutexLock lock(&mutex_);
-    if (looked_at_load_.has_value() && now - *looked_at_load_ < kLoadInterval) return;
+    if (looked_at_load_.has_value() && now - *looked_at_load_ < load_interval_) return;
     // Noted before the look, so that of many threads that wait one alone goes to ask.
     looked_at_load_ = now;
   }
   if (!load_source_) return;
   const BackgroundLoad load = load_source_();
+  const SteadyTime::duration took = clock_() - now;
   MutexLock lock(&mutex_);
   load_ = load;
+  load_interval_ = std::max<SteadyTime::duration>(kLoadInterval, took * kIntervalInLooks);
 }
 
 std::optional<double> BackgroundRateLimiter::RateFor(Priority priority) const {
   const uint64_t base = bytes_per_second();
   const double debt = std::max(load_.debt, 0.0);
-  if (base == 0 || debt >= kDebtWithoutLimit) return std::nullopt;
+  const bool writes_wait = writes_wait_.load(std::memory_order_relaxed);
+  if (base == 0 || writes_wait || debt >= kDebtWithoutLimit) return std::nullopt;
   // Readers come first only while there is time: once the debt grows, compactions that were held
   // back would make writes wait.
   const bool gives_way =

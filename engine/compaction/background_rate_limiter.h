@@ -28,9 +28,10 @@ struct BackgroundLoad {
 // A rate in bytes a second, shared by all threads. What flushes write counts against compactions,
 // which wait behind it, and not the other way round. The rate is raised with the debt, r / (1 -
 // debt), and is none from nine tenths on: a limit that made writes wait would be worth less than
-// none. RocksDB's auto-tuned rate limiter goes by how often the limit was met, Pebble paces
-// compactions and flushes by the debt, as this does. While readers read from files and the debt is
-// small, compactions have half of the rate. Thread-safe.
+// none. Where writes wait all the same, since memtables fill faster than anybody looks, there is no
+// limit until they go on. RocksDB's auto-tuned rate limiter goes by how often the limit was met,
+// Pebble paces compactions and flushes by the debt, as this does. While readers read from files and
+// the debt is small, compactions have half of the rate. Thread-safe.
 class BackgroundRateLimiter {
  public:
   enum class Priority { kFlush, kCompaction };
@@ -47,8 +48,11 @@ class BackgroundRateLimiter {
     bytes_per_second_.store(bytes, std::memory_order_relaxed);
   }
   bool is_limited() const { return bytes_per_second() != 0; }
-  // Asked by threads that are about to wait, ten times a second at most. Set before any is.
+  // Asked by threads that are about to wait, forty times a second at most. Set before any is.
   void SetLoadSource(std::function<BackgroundLoad()> source) { load_source_ = std::move(source); }
+  // Writes stand still, or are delayed, until background work is done: meanwhile nothing waits
+  // here, within a hundredth of a second.
+  void SetWritesWait(bool wait) { writes_wait_.store(wait, std::memory_order_relaxed); }
   // From now on nothing waits: the database is closing.
   void Stop() { stopped_.store(true, std::memory_order_relaxed); }
 
@@ -69,9 +73,11 @@ class BackgroundRateLimiter {
   std::function<BackgroundLoad()> load_source_;
   std::atomic<uint64_t> bytes_per_second_;
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> writes_wait_{false};
   Mutex mutex_;
   BackgroundLoad load_ ABSL_GUARDED_BY(mutex_);
   std::optional<SteadyTime> looked_at_load_ ABSL_GUARDED_BY(mutex_);
+  SteadyTime::duration load_interval_ ABSL_GUARDED_BY(mutex_){};
   // When what was asked for up to now has been written, at the rate.
   SteadyTime flushes_done_ ABSL_GUARDED_BY(mutex_);
   SteadyTime compactions_done_ ABSL_GUARDED_BY(mutex_);

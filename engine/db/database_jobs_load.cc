@@ -43,6 +43,8 @@ BackgroundLoad DatabaseJobs::LookAtLoad() {
   const uint64_t blocks_read = totals.tickers[static_cast<size_t>(Ticker::kDataBlocksRead)];
   DatabaseLock lock(parts_.mutex);
   BackgroundLoad load;
+  // All memtables together may be full while each of them is small.
+  load.debt = parts_.families->write_buffers()->NearnessToWaiting();
   load.has_readers = blocks_read > blocks_read_at_last_look_;
   blocks_read_at_last_look_ = blocks_read;
   for (const auto& [id, family] : parts_.families->live()) {

@@ -98,6 +98,7 @@ WriteLeaderParts DBImpl::LeaderParts() {
   parts.scheduler = &scheduler_;
   parts.events = &events_;
   parts.recorder = &recorder_;
+  parts.rate_limiter = &rate_limiter_;
   return parts;
 }
 

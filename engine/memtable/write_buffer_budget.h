@@ -55,6 +55,14 @@ class WriteBufferBudget {
     const size_t limit = limit_bytes();
     return limit != 0 && memory_bytes() >= limit && waiting_.load(std::memory_order_relaxed) != 0;
   }
+  // How near writes are to that while a flush is on its way: 0 where one begins, 1 where they wait.
+  double NearnessToWaiting() const {
+    if (limit_bytes() == 0 || waiting_.load(std::memory_order_relaxed) == 0) return 0;
+    const auto room = static_cast<double>(limit_bytes() - switch_above_bytes());
+    const auto used =
+        static_cast<double>(memory_bytes()) - static_cast<double>(switch_above_bytes());
+    return std::clamp(used / room, 0.0, 1.0);
+  }
   // What a memtable grows to if all grow alike.
   size_t ShareOfOne() const {
     const size_t num_active = num_active_.load(std::memory_order_relaxed);

@@ -14,6 +14,7 @@
 #include "engine/base/database_mutex.h"
 #include "engine/column_family/column_family_set.h"
 #include "engine/column_family/live_options.h"
+#include "engine/compaction/background_rate_limiter.h"
 #include "engine/events/event_queue.h"
 #include "engine/statistics/recorder.h"
 #include "engine/version/version_set.h"
@@ -34,6 +35,7 @@ struct WriteLeaderParts {
   BackgroundScheduler* scheduler = nullptr;
   EventQueue* events = nullptr;
   Recorder* recorder = nullptr;
+  BackgroundRateLimiter* rate_limiter = nullptr;
 };
 
 // The state of the head of the write queue: whoever leads the queue holds the capability

@@ -75,6 +75,8 @@ absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
   if (log_state_ == LogState::kHealthy) {
     DatabaseLock lock(parts_.mutex);
     status = StallIfNeeded(group_bytes);
+    // Whatever came of it.
+    parts_.rate_limiter->SetWritesWait(false);
   }
   if (status.ok() && (log_state_ != LogState::kHealthy || MustSwitchMemtables())) {
     NobodyInserts quiet(&parts_.queue->publishing());
@@ -184,6 +186,8 @@ absl::Status WriteLeader::WaitWhileStopped(const ColumnFamilyState& family, bool
 }
 
 void WriteLeader::NoteStall(std::string_view family, std::string_view why) {
+  // Whoever holds the flush back for the sake of the disk holds up the writes.
+  if (!family.empty()) parts_.rate_limiter->SetWritesWait(true);
   UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     if (std::optional<Event> event = stalls_.Note(family, why); event.has_value()) {
       parts_.events->Add(*std::move(event));

@@ -304,7 +304,8 @@ struct Options : ColumnFamilyOptions {
   // the rest of the disk. Flushes come first, and while readers read from files compactions have
   // half of it. It is a wish, not a wall: the nearer writes are to being delayed, and the larger
   // levels are for their targets, the more is written (at half of that twice as much), and in the
-  // end without a limit. Closing does not wait for it. Default 0: no limit. Range 64 KiB - 1 TiB.
+  // end, or once writes wait for it, without a limit. Closing does not wait for it. Default 0: no
+  // limit. Range 64 KiB - 1 TiB.
   uint64_t background_bytes_per_second = 0;
 
   // SSTables whose file is open at one time. The others' are opened when they are read, and those

@@ -100,6 +100,38 @@ TEST(BackgroundRateLimiter, NothingHoldsACancelledJobAClosingDatabaseOrOneWithou
   EXPECT_EQ(paced.limiter.Request(1 << 30, Priority::kCompaction, {}), microseconds(0));
 }
 
+// Not only what is asked for from then on: a flush that they wait for has reserved long before.
+TEST(BackgroundRateLimiter, NothingIsHeldWhileWritesWaitForIt) {
+  Paced paced;
+  int sleeps = 0;
+  BackgroundRateLimiter limiter(
+      1000, [&] { return paced.now; },
+      [&](microseconds duration) {
+        paced.now += duration;
+        if (++sleeps == 3) limiter.SetWritesWait(true);
+      });
+  EXPECT_LE(limiter.Request(1 << 30, Priority::kFlush, {}), microseconds(40'000));
+  EXPECT_EQ(sleeps, 3);
+  EXPECT_EQ(limiter.Request(1 << 30, Priority::kCompaction, {}), microseconds(0));
+  limiter.SetWritesWait(false);
+  limiter.Request(50, Priority::kFlush, {});
+  EXPECT_GT(limiter.Request(50, Priority::kFlush, {}), microseconds(40'000));
+}
+
+TEST(BackgroundRateLimiter, LooksThatTakeLongAreFew) {
+  Paced paced;
+  int looks = 0;
+  paced.limiter.SetLoadSource([&] {
+    looks++;
+    paced.now += std::chrono::milliseconds(20);
+    return BackgroundLoad();
+  });
+  const SteadyTime begin = paced.now;
+  paced.RateOf(100, Priority::kFlush);
+  EXPECT_GT(looks, 1);
+  EXPECT_LE(looks * std::chrono::seconds(1), paced.now - begin + std::chrono::seconds(1));
+}
+
 TEST(BackgroundRateLimiter, AWaitEndsWhenItsReasonDoes) {
   Paced paced;
   std::atomic<bool> cancelled{false};

@@ -1,4 +1,5 @@
-// Writes that are slowed down because level 0 has many files: what ends a delay before its time.
+// Writes that are slowed down because level 0 has many files, and what ends a delay before its
+// time; and a limit of the background's rate, which must not slow them down.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,7 +10,9 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/steady_clock_hook.h"
 #include "winnow/event_listener.h"
 
 namespace winnow {
@@ -102,6 +105,30 @@ TEST_F(WriteDelay, OfALargeWriteEndsWithItsReason) {
   EXPECT_TRUE(db_->SetOptions(db_->DefaultColumnFamily(), triggers).ok());
   EXPECT_TRUE(WriteEndsSoon());
   EXPECT_TRUE(write_.get().ok());
+}
+
+// Time stands still, so that what is paced waits for ever, unless those who wait for it end that.
+void WriteUnderARateLimit(Options options) {
+  const StoppedSteadyClock clock;
+  options.background_bytes_per_second = 64 << 10;
+  options.compression = Compression::kNone;
+  MemoryDb db(options);
+  for (int i = 0; i < 4000; i++) db.Put(absl::StrCat("key", i), std::string(1000, 'v'));
+  EXPECT_GT(db->GetStatistics().Get(Ticker::kWriteStalls), 0u);
+  for (int i = 0; i < 4000; i += 100) EXPECT_EQ(db.Get(absl::StrCat("key", i)).size(), 1000u);
+}
+
+TEST(WritesUnderARateLimit, WaitForNoPacedFlushWhereAllMemtablesAreFull) {
+  Options options = MemoryDb::Quiet();
+  options.db_write_buffer_bytes = 1 << 20;
+  WriteUnderARateLimit(options);
+}
+
+TEST(WritesUnderARateLimit, WaitForNoPacedFlushWhereAFamilysMemtablesAreFull) {
+  Options options = MemoryDb::Quiet();
+  options.write_buffer_bytes = 256 << 10;
+  options.max_write_buffers = 2;
+  WriteUnderARateLimit(options);
 }
 
 }  // namespace

@@ -55,6 +55,22 @@ TEST(WriteBufferBudget, WaitsOnlyForWhatAFlushGivesBack) ABSL_NO_THREAD_SAFETY_A
   EXPECT_EQ(budget.memory_bytes(), 0u);
 }
 
+TEST(WriteBufferBudget, SaysHowNearWritesAreToWaiting) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  WriteBufferBudget budget(1000);
+  budget.Begin();
+  budget.Grow(700);
+  EXPECT_EQ(budget.NearnessToWaiting(), 0) << "nothing is on its way out";
+  budget.Move(500, Stage::kActive, Stage::kWaiting);
+  EXPECT_DOUBLE_EQ(budget.NearnessToWaiting(), 0.4);
+  budget.Grow(300);
+  EXPECT_EQ(budget.NearnessToWaiting(), 1);
+  EXPECT_TRUE(budget.MustWait());
+  budget.Grow(500);
+  EXPECT_EQ(budget.NearnessToWaiting(), 1);
+  budget.set_limit_bytes(0);
+  EXPECT_EQ(budget.NearnessToWaiting(), 0);
+}
+
 TEST(WriteBufferBudget, OfManyMemtablesEachHasASmallFilter) {
   const auto budget = std::make_shared<WriteBufferBudget>(2 << 20);
   const MemtableSizes sizes{1 << 20, 64 << 10, 0};
