@@ -195,3 +195,7 @@ uint8_t winnow_transaction_is_conflict(const winnow_transaction_t* transaction) 
 uint8_t winnow_transaction_is_timeout(const winnow_transaction_t* transaction) {
   return transaction->is_timeout ? 1 : 0;
 }
+
+uint64_t winnow_transaction_id(const winnow_transaction_t* transaction) {
+  return transaction->transaction->id();
+}

@@ -389,6 +389,11 @@ absl::StatusOr<std::unique_ptr<Transaction>> NewTransaction(
     std::shared_ptr<DatabaseTransactions> manager, const TransactionOptions& options) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<Transaction>> {
     WINNOW_RETURN_IF_ERROR(manager->CheckUsable());
+    if (options.mode != TransactionOptions::Mode::kOptimistic &&
+        options.mode != TransactionOptions::Mode::kPessimistic) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("mode ", static_cast<int>(options.mode), " is none of a transaction"));
+    }
     if (options.lock_timeout.count() < 0 || options.lock_timeout > kMaxLockTimeout) {
       return absl::InvalidArgumentError(
           absl::StrCat("lock_timeout of ", options.lock_timeout.count(),

@@ -85,6 +85,9 @@ uint8_t winnow_transaction_is_conflict(const winnow_transaction_t* transaction);
 /* True if it failed since a lock was not to be had in time: the transaction is as it was, and the
    call may be made again. */
 uint8_t winnow_transaction_is_timeout(const winnow_transaction_t* transaction);
+/* By which errors and events name it ("transaction 12 waits for ..."). No other transaction of the
+   same opening of the database has it. */
+uint64_t winnow_transaction_id(const winnow_transaction_t* transaction);
 
 /* ---- Write batches that can be read ----
 

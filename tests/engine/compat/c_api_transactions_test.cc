@@ -146,7 +146,11 @@ TEST_F(CApiTransactions, LocksTimeOut) {
   PutIn(first, "a", "1");
   EXPECT_EQ(TakeError(), "");
   PutIn(second, "a", "2");
-  EXPECT_NE(TakeError(), "");
+  const std::string error = TakeError();
+  EXPECT_NE(winnow_transaction_id(first), winnow_transaction_id(second));
+  EXPECT_NE(error.find("transaction " + std::to_string(winnow_transaction_id(first))),
+            std::string::npos)
+      << error;
   EXPECT_EQ(winnow_transaction_is_conflict(second), 0);
   EXPECT_EQ(winnow_transaction_is_timeout(second), 1);
   PutIn(second, "b", "2");

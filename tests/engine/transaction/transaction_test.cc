@@ -218,6 +218,9 @@ TEST_P(TransactionTest, BadInputIsRefusedAndTheTransactionGoesOn) {
   EXPECT_EQ(db_->BeginTransaction(options).status().code(), kBad);
   options.lock_timeout = std::chrono::hours(2);
   EXPECT_EQ(db_->BeginTransaction(options).status().code(), kBad);
+  options = TransactionOptions();
+  options.mode = static_cast<TransactionOptions::Mode>(77);
+  EXPECT_EQ(db_->BeginTransaction(options).status().code(), kBad);
 }
 
 // Nothing rests on a write that was refused: neither the commit nor, by a lock, another
