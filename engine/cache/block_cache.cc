@@ -1,5 +1,7 @@
 #include "engine/cache/block_cache.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -23,6 +25,17 @@ int ChooseShardBits(size_t capacity_bytes) {
   int bits = 0;
   while (bits < 6 && (capacity_bytes >> (bits + 1)) >= kMinShardBytes) bits++;
   return bits;
+}
+
+// SIZE_MAX where that cannot be told.
+size_t MemoryOfMachine() {
+  static const size_t bytes = [] {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page_bytes = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_bytes <= 0) return SIZE_MAX;
+    return static_cast<size_t>(pages) * static_cast<size_t>(page_bytes);
+  }();
+  return bytes;
 }
 
 }  // namespace
@@ -65,10 +78,11 @@ ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
     arena_ = std::make_unique<BlockArena>(capacity_bytes);
   MutexLock lock(&mutex_);
   for (std::atomic<Shard*>& shard : shards_) {
-    owned_.push_back(std::make_unique<Shard>(capacity_bytes >> shard_bits_));
+    owned_.push_back(std::make_unique<Shard>(MostForSlotsOfShard(capacity_bytes)));
     // Nobody else has the cache yet.
     shard.store(owned_.back().get(), std::memory_order_relaxed);
   }
+  ShareCapacity();
 }
 
 ShardedBlockCache::~ShardedBlockCache() = default;
@@ -79,17 +93,28 @@ ShardedBlockCache::Shard& ShardedBlockCache::ShardOf(uint64_t hash) const {
   return *shards_[hash & ((uint64_t{1} << shard_bits_) - 1)].load(std::memory_order_acquire);
 }
 
+// What of the capacity slots are made for, since no more blocks than that can be in memory. Without
+// this bound a capacity far beyond it would spread its slots so thinly that each block would bring
+// in a page of the table, which may be a huge one, for itself.
+size_t ShardedBlockCache::MostForSlotsOfShard(size_t capacity_bytes) const {
+  return std::min(capacity_bytes, MemoryOfMachine()) >> shard_bits_;
+}
+
 void ShardedBlockCache::SetCapacity(size_t capacity_bytes) {
   MutexLock lock(&mutex_);
   capacity_bytes_.store(capacity_bytes, std::memory_order_relaxed);
-  for (size_t i = 0; i < shards_.size(); i++) ReplaceIfTooSmall(i, capacity_bytes >> shard_bits_);
+  const size_t most = MostForSlotsOfShard(capacity_bytes);
+  for (size_t i = 0; i < shards_.size(); i++) ReplaceIfTooSmall(i, most);
   ShareCapacity();
 }
 
 // The new shard serves before the old one's blocks have moved to it: a block that is asked for
 // meanwhile may be read once more. The old one, which keeps no further block from then on, stays
-// for as long as the cache: a thread that came to it before has no lock. It is at most two thirds
-// of the new one, so that all old ones together take at most twice the slots of those in use.
+// for as long as the cache: a thread that came to it before has no lock, and may be about to take
+// back a reference in a slot whose page must not turn to zeros before. It is at most two thirds of
+// the new one, so that all old ones together take at most twice the slots of those in use. For the
+// same reason a smaller capacity leaves the table as it is, and going back and forth between two
+// capacities adds no third one.
 void ShardedBlockCache::ReplaceIfTooSmall(size_t index, size_t capacity_bytes) {
   if (!owned_[index]->IsTooSmallFor(capacity_bytes)) return;
   UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

@@ -52,7 +52,11 @@ class ShardedBlockCache final {
 
   // Beside readers. Blocks that do not fit any more are evicted at once, as far as nobody holds
   // them; where the table of slots becomes too small, blocks move to a larger one. Without memory
-  // for that the old one goes on: then there is room for as many blocks as it has slots.
+  // for that the old one goes on: then there is room for as many blocks as it has slots. Pages of
+  // either that ever had a block's slot stay in memory until the cache is destroyed: lookups leave
+  // no trace by which to tell that none is in them. That is bounded by 36 bytes for 2 KiB of the
+  // largest capacity so far, or of the machine's memory if that is less; with the tables that were
+  // replaced on the way there, by three times as much.
   void SetCapacity(size_t capacity_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   ShardedBlockCache(const ShardedBlockCache&) = delete;
   ShardedBlockCache& operator=(const ShardedBlockCache&) = delete;
@@ -103,7 +107,7 @@ class ShardedBlockCache final {
   size_t MostForOneFilter() const { return capacity_bytes() / 16; }
   // What is left to blocks however much is charged.
   static size_t LeastForBlocks(size_t capacity_bytes) { return capacity_bytes / 8; }
-  // Of the table of slots, which is there however few blocks are.
+  // Of the tables of slots: address space. A page is in memory once a block has had a slot there.
   size_t slots_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Of blocks, and what is allocated for more of them.
   size_t blocks_memory_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -121,6 +125,7 @@ class ShardedBlockCache final {
   void ShareCapacity() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   template <typename Figure>
   size_t SumOverShards(Figure figure) const ABSL_LOCKS_EXCLUDED(mutex_);
+  size_t MostForSlotsOfShard(size_t capacity_bytes) const;
   // Another shard in the place of one that has too few slots for so many bytes.
   void ReplaceIfTooSmall(size_t index, size_t capacity_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -1,7 +1,7 @@
 #include "engine/cache/block_cache_shard.h"
 
 #include <algorithm>
-#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "engine/cache/block_cache_hash.h"
@@ -76,17 +76,24 @@ ShardedBlockCache::Shard::Shard(size_t capacity_bytes) : capacity_bytes_(capacit
     num_slots_ = 0;  // works as a shard of capacity 0
     return;
   }
+  // The memory is zeros, and zeros are free slots and no ghosts. To construct them would bring in
+  // every page of a table of which few may ever be needed. So these atomics have to consist of
+  // their values, of which all bits 0 is 0, and of nothing else, such as a lock.
+  static_assert(sizeof(Slot) == 4 * sizeof(uint64_t) && std::is_trivially_destructible_v<Slot> &&
+                decltype(Slot::word)::is_always_lock_free &&
+                decltype(Slot::block)::is_always_lock_free);
+  static_assert(sizeof(*ghosts_) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
   slots_ = reinterpret_cast<Slot*>(slot_memory_.data());
-  for (size_t i = 0; i < num_slots_; i++) new (&slots_[i]) Slot{};
   ghosts_ = reinterpret_cast<std::atomic<uint32_t>*>(ghost_memory_.data());
-  for (size_t i = 0; i < num_ghosts_; i++) new (&ghosts_[i]) std::atomic<uint32_t>(0);
 }
 
+// Looks no further than the last block: the rest of the table may never have been touched.
 ShardedBlockCache::Shard::~Shard() {
-  for (size_t i = 0; i < num_slots_; i++) {
-    if ((slots_[i].word.load(std::memory_order_acquire) & kVisible) != 0) {
-      CachedBlock::Free(slots_[i].block.load(std::memory_order_relaxed));
-    }
+  size_t left = num_occupied_.load(std::memory_order_relaxed);
+  for (size_t i = 0; left > 0 && i < num_slots_; i++) {
+    if ((slots_[i].word.load(std::memory_order_acquire) & kVisible) == 0) continue;
+    CachedBlock::Free(slots_[i].block.load(std::memory_order_relaxed));
+    left--;
   }
 }
 
@@ -366,7 +373,10 @@ size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool rem
 // more than once here starts protected there.
 void ShardedBlockCache::Shard::MoveTo(Shard& other) {
   capacity_bytes_.store(0, std::memory_order_relaxed);
+  // Not further than the last block, as in the destructor. What is inserted at this moment is
+  // counted before it is seen.
   for (size_t i = 0; i < num_slots_; i++) {
+    if (num_occupied_.load(std::memory_order_relaxed) == 0) break;
     const uint64_t word = SlotAt(i).word.load(std::memory_order_acquire);
     if ((word & kVisible) == 0 || References(word) != 0) continue;
     BlockKey key;

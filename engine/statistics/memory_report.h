@@ -16,7 +16,7 @@ struct MemoryUsage {
   uint64_t range_filters = 0;       // of open SSTables
   uint64_t indexes = 0;             // indexes of open SSTables, and what is known of each
   uint64_t block_cache = 0;         // blocks, and what is allocated for more of them
-  uint64_t block_cache_table = 0;   // in which blocks are found
+  uint64_t block_cache_table = 0;   // in which blocks are found; in memory as blocks come
   uint64_t row_cache = 0;           // whole answers
   uint64_t row_cache_limit = 0;     // 0: there is no row cache
   uint64_t write_buffer_limit = 0;  // 0: none for all families together

@@ -1,6 +1,7 @@
 #include "filter/base/huge_page_arena.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "filter/base/hold_while_forking.h"
@@ -44,6 +45,14 @@ void HugePageArena::Region::Mark(size_t first, size_t num_units, bool is_used) {
   for (size_t unit = first; unit < first + num_units; ++unit) used[unit] = is_used;
 }
 
+HugePageArena::Piece HugePageArena::Region::Take(size_t first, size_t num_units) {
+  Mark(first, num_units, true);
+  const size_t end = first + num_units;
+  const size_t stale_units = std::min(end, std::max(first, first_fresh)) - first;
+  first_fresh = std::max(first_fresh, end);
+  return {begin + first * kUnitBytes, stale_units * kUnitBytes};
+}
+
 void HugePageArena::Region::DropUnused(size_t first, size_t num_units) {
   // The first and the last page of a piece may be shared with its neighbours; those between are its
   // own.
@@ -71,20 +80,23 @@ HugePageArena::Region* HugePageArena::AddRegion() {
   }
 }
 
+// The piece is the caller's alone when it is cleared, without the lock.
 char* HugePageArena::Allocate(size_t bytes) {
-  const size_t num_units = UnitsFor(bytes);
+  const Piece piece = Take(UnitsFor(bytes));
+  if (piece.stale_bytes > 0) std::memset(piece.begin, 0, piece.stale_bytes);
+  return piece.begin;
+}
+
+HugePageArena::Piece HugePageArena::Take(size_t num_units) {
   const MutexLock lock(&mutex_);
   for (const std::unique_ptr<Region>& region : regions_) {
     const size_t first = region->FindGap(num_units);
     if (first == kUnitsOfRegion) continue;
-    region->Mark(first, num_units, true);
-    return region->begin + first * kUnitBytes;
+    return region->Take(first, num_units);
   }
   // No region has a gap that is large enough.
   Region* const region = AddRegion();
-  if (region == nullptr) return nullptr;
-  region->Mark(0, num_units, true);
-  return region->begin;
+  return region == nullptr ? Piece() : region->Take(0, num_units);
 }
 
 void HugePageArena::Free(char* piece, size_t bytes) {

@@ -33,7 +33,8 @@ class HugePageArena {
   HugePageArena(const HugePageArena&) = delete;
   HugePageArena& operator=(const HugePageArena&) = delete;
 
-  // At a multiple of 4 KiB, not initialised. At most kMaxPieceBytes. Null if memory is exhausted.
+  // Zeros at a multiple of 4 KiB. At most kMaxPieceBytes. Null if memory is exhausted. What no
+  // piece had before is not touched: its pages come when they are used.
   char* Allocate(size_t bytes);
   // A piece, and its size as it was asked for. Huge pages that nothing lies on any more go back to
   // the system.
@@ -52,17 +53,25 @@ class HugePageArena {
   static constexpr size_t kUnitsOfRegion = kRegionBytes / kUnitBytes;
   static constexpr size_t kUnitsOfHugePage = kHugePageBytes / kUnitBytes;
 
+  struct Piece {
+    char* begin = nullptr;
+    size_t stale_bytes = 0;  // from the beginning on: what other pieces had before
+  };
+
   struct Region {
     char* begin;
     std::bitset<kUnitsOfRegion> used;
+    size_t first_fresh = 0;  // this unit and those after it were never handed out
 
     size_t FindGap(size_t num_units) const;
+    Piece Take(size_t first, size_t num_units);
     void Mark(size_t first, size_t num_units, bool is_used);
     // Drops the huge pages that these units lie on, but for those that other pieces lie on too.
     void DropUnused(size_t first, size_t num_units);
   };
 
   static size_t UnitsFor(size_t bytes) { return (bytes + kUnitBytes - 1) / kUnitBytes; }
+  Piece Take(size_t num_units) ABSL_LOCKS_EXCLUDED(mutex_);
   Region* AddRegion() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;

@@ -60,8 +60,8 @@ ResidentMemory::ResidentMemory(size_t bytes) {
     data_ = internal::HugePageArena::OfProcess().Allocate(bytes);
   }
   if (data_ == nullptr) return;
-  // Fresh mappings are zeros already, and are not touched before they are used.
-  if (source_ == Source::kSlab || source_ == Source::kHugePageArena) std::memset(data_, 0, bytes);
+  // The others are zeros already, and are not touched before they are used.
+  if (source_ == Source::kSlab) std::memset(data_, 0, bytes);
   size_ = bytes;
 }
 

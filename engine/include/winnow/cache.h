@@ -23,8 +23,9 @@ class BlockCache final {
   BlockCache& operator=(const BlockCache&) = delete;
 
   // Another capacity, beside readers. Smaller: what does not fit any more is evicted at once, but
-  // for blocks in use. Larger: what is there stays; the parts remain as many as they were. Of a
-  // cache that a database made for itself DB::SetOption changes it ("block_cache_bytes").
+  // for blocks in use. Larger: what is there stays; the parts remain as many as they were. For what
+  // finds the blocks see Options::block_cache_bytes, which DB::SetOption changes for a cache that a
+  // database made for itself.
   void SetCapacity(size_t capacity_bytes);
 
   // As given last.

@@ -2,10 +2,12 @@
 #include "engine/cache/block_cache.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
 #include <cstring>
+#include <fstream>
 #include <latch>
 #include <memory>
 #include <new>
@@ -415,6 +417,57 @@ TEST(BlockCache, ACapacityThatGrowsKeepsWhatIsThere) {
     // The old tables, and nothing else, come on top.
     EXPECT_LE(cache.slots_bytes(), CapacityOfBlocks(most) / 2048 * 36 * 3 + (1 << 20));
     EXPECT_LE(cache.usage_bytes(), cache.capacity_bytes());
+  }
+}
+
+#ifdef __linux__
+
+// Of this process.
+size_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t total_pages = 0;
+  size_t resident_pages = 0;
+  statm >> total_pages >> resident_pages;
+  EXPECT_GT(resident_pages, 0u);
+  return resident_pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Each of these once brought in 1.8 % of the capacity at once, which looking for blocks to free or
+// to move did as well.
+TEST(BlockCache, ALargeCapacityTakesNoMemoryBeforeBlocksCome) {
+  constexpr size_t kGiB = size_t{1} << 30;
+  constexpr size_t kMost = size_t{32} << 20;
+  const size_t before = ResidentBytes();
+  for (const size_t capacity :
+       {15 * kGiB, 64 * kGiB}) {  // tables in an arena, in pages of their own
+    ShardedBlockCache cache(capacity, -1);
+    EXPECT_LE(ResidentBytes(), before + kMost) << capacity;
+    EXPECT_FALSE(Touch(cache, {1, 1}));
+    EXPECT_TRUE(Touch(cache, {1, 1}));
+  }
+  EXPECT_LE(ResidentBytes(), before + kMost);
+  ShardedBlockCache cache(32 << 20, -1);
+  for (const size_t capacity : {64 * kGiB, size_t{32} << 20}) {
+    cache.SetCapacity(capacity);
+    EXPECT_LE(ResidentBytes(), before + kMost) << capacity;
+  }
+}
+
+#endif  // __linux__
+
+TEST(BlockCache, NoSlotsAreMadeForMoreThanTheMachinesMemory) {
+  const size_t machine_bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  constexpr size_t kCapacity = size_t{16} << 40;
+  ShardedBlockCache made(kCapacity, -1);
+  EXPECT_LE(made.slots_bytes(), machine_bytes / 50);
+  ShardedBlockCache grown(size_t{32} << 20, -1);
+  grown.SetCapacity(kCapacity);
+  EXPECT_LE(grown.slots_bytes(), machine_bytes / 50);
+  for (ShardedBlockCache* cache : {&made, &grown}) {
+    EXPECT_EQ(cache->capacity_bytes(), kCapacity);
+    for (uint64_t i = 0; i < 20; i++) Touch(*cache, {1, i});
+    for (uint64_t i = 0; i < 20; i++) EXPECT_TRUE(Touch(*cache, {1, i})) << i;
   }
 }
 
