@@ -198,6 +198,7 @@ absl::Status DBImpl::Drop(ColumnFamily* family, bool is_owner) {
       scheduler_.SignalProgress();
     }
     recorder_.ForgetFamily(own->id());
+    statistics_saver_.ForgetFamily(own->name());
     // Not those of all families, or each of many drops would look at all that are left.
     UnlessOutOfMemory([&] { jobs_.ReleaseReplacedOf({&own, 1}); });
     return absl::OkStatus();

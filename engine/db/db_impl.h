@@ -7,8 +7,8 @@
 //   1. `write_leadership`: leading the write queue
 //   2. `memtable_insertion`: inserting, or alone: nobody inserts
 //   3. `database_mutex`
-//   4. SnapshotList, LogSet, ViewHolder, FalsePositiveCache, Recorder, EventQueue: leaves, never
-//   held across calls
+//   4. SnapshotList, LogSet, ViewHolder, FalsePositiveCache, Recorder, StatisticsSaver, EventQueue:
+//   leaves, never held across calls
 // No I/O happens under the mutex once the database is open: VersionSet::LogAndApply gives it back.
 #ifndef WINNOW_ENGINE_DB_DB_IMPL_H_
 #define WINNOW_ENGINE_DB_DB_IMPL_H_

@@ -134,7 +134,8 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
   }
   // With what earlier openings have saved.
   statistics.in_all = statistics_saver_.InAll(statistics);
-  // Names are what rows of earlier openings have: a family that is created anew goes on with them.
+  // Those of families that were dropped are forgotten then, unless a crash came before they were
+  // saved without.
   std::set<std::string_view> names;
   for (const auto& [id, family] : families) names.insert(family.name);
   std::erase_if(statistics.in_all.filters,

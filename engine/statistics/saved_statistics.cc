@@ -1,7 +1,8 @@
 // Statistics are worth little beside what a sync costs, so that nothing here is synced. A file has
 // all its bytes before it gets its name, which is enough where a process is killed; against a power
-// failure the one before is kept, and whatever cannot be read counts as not there. An opening never
-// changes what the last one has left: what it saves is the sum of that and of its own counts.
+// failure the one before is kept, and whatever cannot be read counts as not there. What is saved
+// is the sum of what the last opening has left, without families that were dropped, and of this
+// one's own counts.
 #include "engine/statistics/saved_statistics.h"
 
 #include <algorithm>
@@ -247,8 +248,9 @@ absl::Status StatisticsSaver::Open(FileSystem* file_system, const std::string& d
   file_system_ = file_system;
   directory_ = directory;
   opened_unix_seconds_ = UnixSeconds();
-  next_save_ = SteadyNow() + kInterval;
   absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system, directory);
+  MutexLock lock(&mutex_);
+  next_save_ = SteadyNow() + kInterval;
   if (saved.ok()) earlier_ = std::move(saved->in_all);
   // Who opens read-only saves nothing, and is no opening that later ones would count.
   if (!read_only) {
@@ -259,17 +261,39 @@ absl::Status StatisticsSaver::Open(FileSystem* file_system, const std::string& d
 }
 
 LifetimeStatistics StatisticsSaver::InAll(const CountedStatistics& since_opening) const {
-  LifetimeStatistics in_all = earlier_;
+  LifetimeStatistics in_all;
+  {
+    MutexLock lock(&mutex_);
+    in_all = earlier_;
+  }
   AddStatistics(since_opening, &in_all);
   return in_all;
+}
+
+// Two saves: what is saved next may have been summed up before.
+void StatisticsSaver::ForgetFamily(std::string_view name) {
+  MutexLock lock(&mutex_);
+  std::erase_if(earlier_.filters,
+                [&](const FilterStatistics& row) { return row.column_family == name; });
+  saves_owed_ = 2;
+}
+
+bool StatisticsSaver::IsDue(SteadyTime now) const {
+  MutexLock lock(&mutex_);
+  return now >= next_save_;
 }
 
 absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
                                    const LifetimeStatistics& in_all, std::string filter_budget_json,
                                    bool is_closed, SteadyTime now) {
-  // After a failure, too: a disk that is full is not asked at every upkeep.
-  next_save_ = now + kInterval;
-  if (!is_closed && since_opening.tickers == saved_tickers_) return absl::OkStatus();
+  {
+    MutexLock lock(&mutex_);
+    // After a failure, too: a disk that is full is not asked at every upkeep.
+    next_save_ = now + kInterval;
+    if (!is_closed && saves_owed_ == 0 && since_opening.tickers == saved_tickers_) {
+      return absl::OkStatus();
+    }
+  }
   SavedStatistics saved;
   saved.saved_unix_seconds = UnixSeconds();
   saved.opened_unix_seconds = opened_unix_seconds_;
@@ -277,6 +301,14 @@ absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
   saved.since_opening = since_opening;
   saved.in_all = in_all;
   saved.filter_budget_json = std::move(filter_budget_json);
+  WINNOW_RETURN_IF_ERROR(Write(saved));
+  saved_tickers_ = since_opening.tickers;
+  MutexLock lock(&mutex_);
+  saves_owed_ = std::max(0, saves_owed_ - 1);
+  return absl::OkStatus();
+}
+
+absl::Status StatisticsSaver::Write(const SavedStatistics& saved) {
   const std::string path = StatisticsFileName(directory_);
   const std::string temporary = path + ".tmp";
   absl::Status status = WriteUnsynced(*file_system_, temporary, EncodeStatistics(saved));
@@ -285,11 +317,7 @@ absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
     file_system_->Rename(path, OldStatisticsFileName(directory_)).IgnoreError();
     status = file_system_->Rename(temporary, path);
   }
-  if (status.ok()) {
-    saved_tickers_ = since_opening.tickers;
-  } else {
-    file_system_->Remove(temporary).IgnoreError();
-  }
+  if (!status.ok()) file_system_->Remove(temporary).IgnoreError();
   return status;
 }
 

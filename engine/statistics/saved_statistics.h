@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "engine/base/steady_clock.h"
+#include "filter/base/mutex.h"
 #include "winnow/file_system.h"
 #include "winnow/statistics.h"
 
@@ -27,8 +29,8 @@ absl::StatusOr<SavedStatistics> ReadSavedStatistics(FileSystem& file_system,
 // promise of `more` where it is known.
 void AddStatistics(const CountedStatistics& more, CountedStatistics* sum);
 
-// Keeps one open database's file. The functions that save are called by one thread at a time, and
-// no error of theirs harms the database: what could not be saved is saved the next time.
+// Keeps one open database's file. Thread-safe once it is open, but for Save, which one thread at a
+// time calls; no error of it harms the database: what could not be saved is saved the next time.
 class StatisticsSaver {
  public:
   static constexpr std::chrono::seconds kInterval{60};
@@ -38,21 +40,31 @@ class StatisticsSaver {
   absl::Status Open(FileSystem* file_system, const std::string& directory, bool read_only);
 
   // What earlier openings have counted, and `since_opening`.
-  LifetimeStatistics InAll(const CountedStatistics& since_opening) const;
+  LifetimeStatistics InAll(const CountedStatistics& since_opening) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The column family was dropped: nothing that earlier openings have counted belongs to another
+  // one that gets its name.
+  void ForgetFamily(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  bool IsDue(SteadyTime now) const { return now >= next_save_; }
-  // `in_all` has been made by InAll. Writes nothing if nothing was counted since it last did,
+  bool IsDue(SteadyTime now) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // `in_all` has been made by InAll. Writes nothing if nothing has changed since it last did,
   // unless the database closes.
   absl::Status Save(const CountedStatistics& since_opening, const LifetimeStatistics& in_all,
-                    std::string filter_budget_json, bool is_closed, SteadyTime now);
+                    std::string filter_budget_json, bool is_closed, SteadyTime now)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  absl::Status Write(const SavedStatistics& saved);
+
   FileSystem* file_system_ = nullptr;
   std::string directory_;
   uint64_t opened_unix_seconds_ = 0;
-  LifetimeStatistics earlier_;  // `openings` with this one; immutable once open
-  SteadyTime next_save_;
   decltype(CountedStatistics::tickers) saved_tickers_{};
+  mutable Mutex mutex_;                                 // a leaf
+  LifetimeStatistics earlier_ ABSL_GUARDED_BY(mutex_);  // `openings` with this one
+  SteadyTime next_save_ ABSL_GUARDED_BY(mutex_);
+  // So many are made though nothing was counted.
+  int saves_owed_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace winnow

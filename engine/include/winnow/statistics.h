@@ -196,10 +196,10 @@ struct CountedStatistics {
 };
 
 // Since the database was created, over all the times that it was open for writing. Kept in its file
-// STATISTICS, which is renewed without a sync: a crash loses what was counted since it was last
-// saved, at most a minute, and a power failure somewhat more. If it is missing or damaged, or the
-// database was copied or repaired, counting begins again. What a database counts that is open
-// read-only is not kept.
+// STATISTICS, which is renewed without a sync: a crash loses what was counted, and that families
+// were dropped, since it was last saved, at most a minute, and a power failure somewhat more. If it
+// is missing or damaged, or the database was copied or repaired, counting begins again. What a
+// database counts that is open read-only is not kept.
 struct LifetimeStatistics : CountedStatistics {
   uint64_t openings = 0;            // for writing, this one included; 0: nothing is kept
   uint64_t since_unix_seconds = 0;  // when the first of them began
@@ -212,7 +212,8 @@ struct Statistics : CountedStatistics {
   // Bytes of all files for each byte of live SSTable data after a whole compaction, estimated from
   // entries that are shadowed: total bytes / bytes of the largest level.
   double space_amplification = 0;
-  // With what earlier openings have counted; of column families that are still there.
+  // With what earlier openings have counted; of column families that are still there. One that was
+  // dropped and created anew begins anew.
   LifetimeStatistics in_all;
 };
 

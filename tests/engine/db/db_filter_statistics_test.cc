@@ -292,6 +292,38 @@ TEST(DbFilterStatistics, OfFamiliesThatWereDroppedAreNotKept) {
   EXPECT_EQ(db->GetStatistics().in_all.filters.size(), 0u);
 }
 
+// Its rows once went on with those that earlier openings had saved of the one before.
+TEST(DbFilterStatistics, AFamilyCreatedAnewBeginsAnew) {
+  MemoryDb db(WithSpec("blocked_bloom:6"));
+  const auto create_and_look_up = [&](int num_lookups) {
+    const auto family = db->CreateColumnFamily(ColumnFamilyOptions(), "users");
+    ASSERT_TRUE(family.ok());
+    for (const std::string_view key : {"a", "c"}) {
+      ASSERT_TRUE(db->Put(WriteOptions(), *family, key, "v").ok());
+    }
+    ASSERT_TRUE(db->Flush(*family).ok());
+    std::string value;
+    for (int i = 0; i < num_lookups; i++) {
+      EXPECT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), *family, "b", &value)));
+    }
+  };
+  create_and_look_up(1000);
+  db.Reopen();
+  ASSERT_EQ(db->GetStatistics().in_all.filters.at(0).checked, 1000u);
+  ASSERT_TRUE(db->DropColumnFamily(*db->FindColumnFamily("users")).ok());
+  create_and_look_up(0);
+  EXPECT_EQ(db->GetStatistics().in_all.filters.size(), 0u);
+  const auto family = db->FindColumnFamily("users");
+  std::string value;
+  EXPECT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), *family, "b", &value)));
+  for (int opening = 0; opening < 2; opening++) {
+    ASSERT_EQ(db->GetStatistics().in_all.filters.size(), 1u);
+    EXPECT_EQ(db->GetStatistics().in_all.filters[0].checked, 1u);
+    EXPECT_EQ(db->GetStatistics().in_all.Get(Ticker::kGets), 1001u) << "of the whole database";
+    db.Reopen();
+  }
+}
+
 // They are no data: nothing that happens to their file harms the database.
 TEST(DbFilterStatistics, AreCountedAnewWhereTheirFileIsDamagedOrCannotBeWritten) {
   MemoryDb db(WithSpec("blocked_bloom:6"));

@@ -99,6 +99,13 @@ TEST(SavedStatistics, SumsKeepRowsOfDifferentFamiliesApart) {
   EXPECT_EQ(sum.filters[1].rejected, 9u);
 }
 
+// As many Gets in the family "default", and in another.
+CountedStatistics CountedInTwo(uint64_t gets, const std::string& other) {
+  CountedStatistics counted = Counted(gets, gets);
+  AddStatistics(Counted(gets, gets, other), &counted);
+  return counted;
+}
+
 class StatisticsSaverTest : public testing::Test {
  protected:
   StatisticsSaverTest() : files_(NewMemoryFileSystem()) {
@@ -162,6 +169,28 @@ TEST_F(StatisticsSaverTest, IsDueEveryMinuteAndWritesNothingWhereNothingWasCount
   ASSERT_TRUE(saver.Save(some, saver.InAll(some), "{}", false, later).ok());
   EXPECT_FALSE(ReadSavedStatistics(*files_, "/db")->is_closed);
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->filter_budget_json, "{}");
+}
+
+TEST_F(StatisticsSaverTest, ADroppedFamilyIsForgottenThoughNothingIsCounted) {
+  {
+    StatisticsSaver saver;
+    ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
+    const CountedStatistics counted = CountedInTwo(5, "users");
+    ASSERT_TRUE(saver.Save(counted, saver.InAll(counted), "", true, SteadyNow()).ok());
+  }
+  StatisticsSaver saver;
+  ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
+  const CountedStatistics nothing;
+  const LifetimeStatistics before = saver.InAll(nothing);
+  EXPECT_EQ(before.filters.size(), 2u);
+  saver.ForgetFamily("users");
+  EXPECT_EQ(saver.InAll(nothing).filters.size(), 1u);
+  EXPECT_EQ(saver.InAll(nothing).Get(Ticker::kGets), 10u);
+  // The drop comes while statistics are being saved: they are saved once more.
+  ASSERT_TRUE(saver.Save(nothing, before, "", false, SteadyNow()).ok());
+  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.filters.size(), 2u);
+  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, SteadyNow()).ok());
+  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.filters.size(), 1u);
 }
 
 }  // namespace
