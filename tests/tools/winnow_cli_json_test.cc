@@ -104,6 +104,25 @@ TEST_F(WinnowCliJson, StatsAndPropertiesAreNested) {
             json({{"property", "winnow.filter-key"}, {"value", "whole"}}));
 }
 
+// Counters of 0 were once shown for what nobody knows.
+TEST_F(WinnowCliJson, StatsThatAreMissingAreNull) {
+  const auto expect_missing = [&](const std::string& why) {
+    const json stats = One("winnow stats --db=db --json");
+    EXPECT_EQ(Members(stats),
+              (std::set<std::string>{"levels", "filter_budget", "filters", "counters", "missing"}));
+    for (const char* name : {"filter_budget", "filters", "counters"}) {
+      EXPECT_TRUE(stats[name].is_null()) << name;
+    }
+    EXPECT_TRUE(stats["levels"].is_array());
+    EXPECT_EQ(stats["missing"].get<std::string>().find(why), 0u) << stats["missing"];
+  };
+  EXPECT_FALSE(One("winnow stats --db=db --json").contains("missing"));
+  shell_.Run("rm -f db/STATISTICS.old; echo no statistics >db/STATISTICS");
+  expect_missing("Counters begin anew: db/STATISTICS: ");
+  shell_.Run("rm db/STATISTICS");
+  expect_missing("Nothing has been counted yet: ");
+}
+
 TEST_F(WinnowCliJson, CompactSstAndExplain) {
   const json compacted = One("winnow compact --db=db --json");
   EXPECT_EQ(Members(compacted), (std::set<std::string>{"files_before", "bytes_before",

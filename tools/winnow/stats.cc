@@ -26,6 +26,15 @@ std::string SavedText(const SavedStatistics& saved) {
                                       : " by a process that has it open, or has not closed it.");
 }
 
+// Why there are no counters, of which 0 would be said to have been counted.
+std::string MissingText(const absl::Status& status) {
+  if (absl::IsNotFound(status)) {
+    return "Nothing has been counted yet: counters are saved when a process that writes closes the "
+           "database, and every minute while it is open.";
+  }
+  return absl::StrCat("Counters begin anew: ", status.message());
+}
+
 Json ParsedJson(const std::string& text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
@@ -82,12 +91,7 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments, Access::kRead));
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
   absl::StatusOr<SavedStatistics> read = DB::ReadStatistics(options, path);
-  const std::string missing = read.ok() ? ""
-                              : absl::IsNotFound(read.status())
-                                  ? "Nothing has been counted yet: counters are saved when a "
-                                    "process that writes closes the "
-                                    "database, and every minute while it is open."
-                                  : absl::StrCat("Counters begin anew: ", read.status().message());
+  const std::string missing = read.ok() ? "" : MissingText(read.status());
   SavedStatistics saved = read.ok() ? *std::move(read) : SavedStatistics();
   const Json budget = ParsedJson(saved.filter_budget_json);
   if (!budget.is_object()) saved.filter_budget_json.clear();  // it would spoil all of the JSON
@@ -96,11 +100,16 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
                             opened.db->GetProperty(opened.family, "winnow.levels-json"));
     Json all = Json::object();
     all["levels"] = ParsedJson(levels);
-    all["counters"] = ParsedJson(SavedStatisticsJson(saved));
-    all["filter_budget"] = std::move(all["counters"]["filter_budget"]);
-    all["counters"].erase("filter_budget");
-    all["filters"] = std::move(all["counters"]["filters"]);
-    all["counters"].erase("filters");
+    if (missing.empty()) {
+      all["counters"] = ParsedJson(SavedStatisticsJson(saved));
+      all["filter_budget"] = std::move(all["counters"]["filter_budget"]);
+      all["counters"].erase("filter_budget");
+      all["filters"] = std::move(all["counters"]["filters"]);
+      all["counters"].erase("filters");
+    } else {
+      for (const char* name : {"filter_budget", "filters", "counters"}) all[name] = nullptr;
+      all["missing"] = missing;
+    }
     output.Write(ToLine(all));
     return ExitCode::kOk;
   }
@@ -172,7 +181,9 @@ DB::GetProperty("winnow.stats").)",
       .json =
           R"({"levels":...,"filter_budget":{"budget_bytes":...},"filters":{"since_opening":...,"in_all":...},
 "counters":{"opened_unix_seconds":...,"saved_unix_seconds":...,"is_closed":...,
-"since_opening":...,"in_all":...}})",
+"since_opening":...,"in_all":...}}
+Where nothing was counted yet, or it cannot be read, each but levels is null, and besides:
+"missing":WHY)",
       .examples = R"(
   winnow stats --db=/tmp/fruit
   winnow stats --db=/tmp/fruit --json | python3 -m json.tool)",
