@@ -48,7 +48,7 @@ class StatisticsSaver {
 
   bool IsDue(SteadyTime now) const ABSL_LOCKS_EXCLUDED(mutex_);
   // `in_all` has been made by InAll. Writes nothing if nothing has changed since it last did,
-  // unless the database closes.
+  // unless the database closes; the first time of an opening it does, to say that this one goes on.
   absl::Status Save(const CountedStatistics& since_opening, const LifetimeStatistics& in_all,
                     std::string filter_budget_json, bool is_closed, SteadyTime now)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -64,7 +64,7 @@ class StatisticsSaver {
   LifetimeStatistics earlier_ ABSL_GUARDED_BY(mutex_);  // `openings` with this one
   SteadyTime next_save_ ABSL_GUARDED_BY(mutex_);
   // So many are made though nothing was counted.
-  int saves_owed_ ABSL_GUARDED_BY(mutex_) = 0;
+  int saves_owed_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace winnow

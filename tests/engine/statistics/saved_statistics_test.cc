@@ -154,21 +154,40 @@ TEST_F(StatisticsSaverTest, TheFileBeforeStandsInForADamagedOne) {
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.openings, 1u);
 }
 
-TEST_F(StatisticsSaverTest, IsDueEveryMinuteAndWritesNothingWhereNothingWasCounted) {
+TEST_F(StatisticsSaverTest, IsDueEveryMinuteAndWritesNothingWhereNothingMoreWasCounted) {
   StatisticsSaver saver;
   ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
   const SteadyTime start = SteadyNow();
   EXPECT_FALSE(saver.IsDue(start));
   const SteadyTime later = start + StatisticsSaver::kInterval;
   EXPECT_TRUE(saver.IsDue(later));
-  const CountedStatistics nothing;
-  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, later).ok());
-  EXPECT_TRUE(absl::IsNotFound(ReadSavedStatistics(*files_, "/db").status()));
-  EXPECT_FALSE(saver.IsDue(later));
   const CountedStatistics some = Counted(1, 1);
   ASSERT_TRUE(saver.Save(some, saver.InAll(some), "{}", false, later).ok());
+  EXPECT_FALSE(saver.IsDue(later));
   EXPECT_FALSE(ReadSavedStatistics(*files_, "/db")->is_closed);
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->filter_budget_json, "{}");
+  ASSERT_TRUE(files_->Remove(StatisticsFileName("/db")).ok());
+  ASSERT_TRUE(saver.Save(some, saver.InAll(some), "{}", false, later).ok());
+  EXPECT_TRUE(absl::IsNotFound(ReadSavedStatistics(*files_, "/db").status()));
+  const CountedStatistics more = Counted(2, 2);
+  ASSERT_TRUE(saver.Save(more, saver.InAll(more), "{}", false, later).ok());
+  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.Get(Ticker::kGets), 2u);
+}
+
+// The file once went on saying that the database was closed while it was open and idle.
+TEST_F(StatisticsSaverTest, TheFirstSaveOfAnOpeningIsMadeThoughNothingWasCounted) {
+  ASSERT_TRUE(OpenAndCount(3).ok());
+  EXPECT_TRUE(ReadSavedStatistics(*files_, "/db")->is_closed);
+  StatisticsSaver saver;
+  ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
+  const CountedStatistics nothing;
+  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, SteadyNow()).ok());
+  const absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*files_, "/db");
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  EXPECT_FALSE(saved->is_closed);
+  EXPECT_EQ(saved->since_opening.Get(Ticker::kGets), 0u);
+  EXPECT_EQ(saved->in_all.Get(Ticker::kGets), 3u);
+  EXPECT_EQ(saved->in_all.openings, 2u);
 }
 
 TEST_F(StatisticsSaverTest, ADroppedFamilyIsForgottenThoughNothingIsCounted) {
