@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "engine/db/option_table.h"
 #include "engine/db/recorded_options.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
@@ -141,6 +142,20 @@ absl::StatusOr<ExitCode> PrintRecorded(const Arguments& arguments, const std::st
   return ExitCode::kOk;
 }
 
+// What is about one opening is kept by none. A name that is no option's is left to the opening,
+// which suggests another.
+absl::Status CheckAreKept(const Arguments& arguments) {
+  for (const std::string& assignment : arguments.All("set")) {
+    const std::string name = assignment.substr(0, assignment.find('='));
+    const absl::StatusOr<const TextOption*> option = FindTextOption(name);
+    if (option.ok() && (*option)->record == TextOption::Record::kNot) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set=", name, ": it is about one opening, and no database keeps it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> RunOptions(const Arguments& given, Output& output) {
   Arguments arguments = given;
   if (!given.positionals().empty()) {
@@ -154,6 +169,7 @@ absl::StatusOr<ExitCode> RunOptions(const Arguments& given, Output& output) {
     return absl::InvalidArgumentError("name the database directory: options DIR");
   }
   if (changes) {
+    WINNOW_RETURN_IF_ERROR(CheckAreKept(arguments));
     // Whoever opens a database records what it is open with.
     WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
     WINNOW_RETURN_IF_ERROR(opened.db->Close());
@@ -178,8 +194,10 @@ DB::SetOption), at an opening, or never. winnow/options.h explains each, with un
 
 With DIR: what the database was last open with, changes while it was open included; it may
 be open now. With --set, --filter or --filter-key: opens it with what it was last open with
-and these, which it keeps. So does every command that writes. A program that opens the
-database brings options of its own, unless it asks for these (DB::LoadOptions).)",
+and these, which it keeps. So does every command that writes. What is about one opening
+(create_if_missing, error_if_exists, read_only, recovery_mode) is never kept, and refused here.
+A program that opens the database brings options of its own, unless it asks for these
+(DB::LoadOptions).)",
       .json = R"(
 {"options":[{"name":NAME,"of":"database" or "column family","changes":WHEN,"default":TEXT},...]}
 With DIR: {"database":{NAME:TEXT,...},
