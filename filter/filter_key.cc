@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "filter/base/shown_text.h"
 
 namespace winnow::filter {
 namespace {
@@ -22,7 +23,7 @@ absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size
 
 absl::Status BadText(std::string_view text, std::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("filter key '", absl::CHexEscape(ToAbsl(text)), "': ", ToAbsl(what),
+      absl::StrCat("filter key '", absl::CHexEscape(ShownText(text)), "': ", ToAbsl(what),
                    "; write whole, prefix:8, delimiter:/, delimiter:/:2, component:1 or "
                    "whole+prefix:8"));
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "filter/base/nearest_name.h"
+#include "filter/base/shown_text.h"
 #include "filter/registry/registry.h"
 #include "winnow/filter/range_filter.h"
 #include "winnow/filter/sizing.h"
@@ -29,7 +30,7 @@ absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size
 
 absl::Status BadSpec(std::string_view text, const std::string& what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("filter spec '", absl::CHexEscape(ToAbsl(text)), "': ", what));
+      absl::StrCat("filter spec '", absl::CHexEscape(ShownText(text)), "': ", what));
 }
 
 // "; did you mean 'cuckoo'?" for a slip in a kind's name or a part of one ("fuse"); a full stop for
@@ -144,18 +145,20 @@ absl::Status CheckWords(std::string_view text, const FilterSpec& spec) {
   if (spec.words.empty() || internal::FindLayout(spec.kind, spec.words) != nullptr)
     return absl::OkStatus();
   if (spec.kind == FilterKind::kBloom && spec.words.front().rfind("murmur128_mitz_", 0) == 0) {
-    return BadSpec(text, absl::StrCat("filters for the exchange with Java hash whole keys in their "
-                                      "own way and cannot stand in an SSTable; without '",
-                                      absl::CHexEscape(spec.words.front()), "' this can"));
+    return BadSpec(text,
+                   absl::StrCat("filters for the exchange with Java hash whole keys in their "
+                                "own way and cannot stand in an SSTable; without '",
+                                absl::CHexEscape(ShownText(spec.words.front())), "' this can"));
   }
   const std::vector<std::string> known = WordsOf(spec.kind);
   const bool first_is_known = IsWordOf(spec.kind, spec.words.front());
   return BadSpec(
-      text, absl::StrCat(std::string(KindName(spec.kind)), " takes no further word",
-                         known.empty() ? ""
-                                       : absl::StrCat(" but '", absl::StrJoin(known, "' or '"),
-                                                      "' at the end"),
-                         ", got '", absl::CHexEscape(spec.words[first_is_known ? 1 : 0]), "'"));
+      text,
+      absl::StrCat(
+          std::string(KindName(spec.kind)), " takes no further word",
+          known.empty() ? ""
+                        : absl::StrCat(" but '", absl::StrJoin(known, "' or '"), "' at the end"),
+          ", got '", absl::CHexEscape(ShownText(spec.words[first_is_known ? 1 : 0])), "'"));
 }
 
 absl::Status CheckRangeBits(std::string_view text, double bits) {
@@ -193,7 +196,7 @@ absl::Status ReadAmount(std::string_view text, std::string_view amount, FilterSp
       is_percentage ? ParseAmount(amount.substr(0, amount.size() - 1), -2) : ParseAmount(amount, 0);
   const std::string name(KindName(spec->kind));
   if (!value) {
-    return BadSpec(text, absl::StrCat("amount '", absl::CHexEscape(ToAbsl(amount)),
+    return BadSpec(text, absl::StrCat("amount '", absl::CHexEscape(ShownText(amount)),
                                       "' must be bits per key such as '", name,
                                       ":10' or a false-positive rate such as '", name, ":1%'"));
   }
@@ -224,7 +227,7 @@ absl::Status ReadRange(std::string_view text, std::string_view range, FilterSpec
   if (!bits) {
     return BadSpec(text, absl::StrCat("what stands behind '+' must be a range filter with its bits "
                                       "per key, such as '+range:12', got '",
-                                      absl::CHexEscape(ToAbsl(range.substr(0, 64))), "'"));
+                                      absl::CHexEscape(ShownText(range)), "'"));
   }
   spec->range_bits = *bits;
   return CheckRangeBits(text, *bits);
@@ -253,8 +256,8 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
   } else if (parts[0] != KindName(FilterKind::kNone)) {
     const internal::KindOperations* operations = internal::FindKind(std::string_view(parts[0]));
     if (operations == nullptr) {
-      return BadSpec(text, absl::StrCat("unknown kind '", absl::CHexEscape(parts[0]), "'",
-                                        KindSuggestion(parts[0]), " The kinds are ",
+      return BadSpec(text, absl::StrCat("unknown kind '", absl::CHexEscape(ShownText(parts[0])),
+                                        "'", KindSuggestion(parts[0]), " The kinds are ",
                                         absl::StrJoin(SpecKindNames(), ", ")));
     }
     spec.kind = operations->kind;

@@ -6,6 +6,7 @@
 #include "engine/base/internal_key.h"
 #include "engine/base/missing_merge_operator.h"
 #include "engine/base/status.h"
+#include "filter/base/shown_text.h"
 #include "winnow/merge_operator.h"
 
 namespace winnow {
@@ -186,10 +187,8 @@ absl::StatusOr<std::shared_ptr<const MergeOperator>> ParseMergeOperator(std::str
         "merge operator 'append:': a delimiter of ", text.size() - kAppendPrefix.size(),
         " bytes is over the limit of ", kMaxDelimiterBytes));
   }
-  // Cut, as the text may be of any length.
-  const std::string_view shown = text.substr(0, kMaxDelimiterBytes);
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no built-in merge operator '", ToAbsl(shown),
+      absl::StrCat("there is no built-in merge operator '", ShownText(text),
                    "'; there are uint64_add, int64_add, max, min and append:TEXT"));
 }
 

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/number_text.h"
 #include "engine/base/status.h"
+#include "filter/base/shown_text.h"
 
 namespace winnow {
 
@@ -37,7 +38,7 @@ absl::StatusOr<CompactionStyle> ParseCompactionStyle(std::string_view text) {
     return CompactionStyle::Fifo(bytes);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", ToAbsl(text),
+      absl::StrCat("'", ShownText(text),
                    "' is not a compaction style: leveled, lazy_leveled, tiered or fifo:BYTES, such "
                    "as fifo:1G"));
 }

@@ -9,6 +9,7 @@
 #include "engine/db/option_checks.h"
 #include "engine/db/recorded_options.h"
 #include "filter/base/out_of_memory.h"
+#include "filter/base/shown_text.h"
 
 namespace winnow {
 
@@ -131,7 +132,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
     for (const auto& [id, family] : families_.live()) {
       if (family->name() == name && !family->is_dropped()) return family;
     }
-    return absl::NotFoundError(absl::StrCat("there is no column family '", ToAbsl(name), "'"));
+    return absl::NotFoundError(absl::StrCat("there is no column family '", ShownText(name), "'"));
   });
 }
 

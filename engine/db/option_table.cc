@@ -13,6 +13,7 @@
 #include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "filter/base/nearest_name.h"
+#include "filter/base/shown_text.h"
 #include "winnow/merge_operator.h"
 
 namespace winnow {
@@ -21,7 +22,7 @@ namespace {
 
 absl::Status BadValue(std::string_view name, std::string_view value, std::string_view wanted) {
   return absl::InvalidArgumentError(
-      absl::StrCat("option ", ToAbsl(name), ": '", ToAbsl(value), "' is not ", ToAbsl(wanted)));
+      absl::StrCat("option ", ToAbsl(name), ": '", ShownText(value), "' is not ", ToAbsl(wanted)));
 }
 
 // The owner is a parameter since a field may be one of Options or of the struct that it derives
@@ -339,9 +340,8 @@ absl::StatusOr<const TextOption*> FindTextOption(std::string_view name) {
   // The comparison takes time with the length, and what is this long is no slip of the finger.
   constexpr size_t kLongestSlip = 64;
   if (name.size() > kLongestSlip) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no option '",
-                                                   ToAbsl(name.substr(0, kLongestSlip)),
-                                                   "...', a name of ", name.size(), " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("there is no option '", ShownText(name),
+                                                   "', a name of ", name.size(), " bytes"));
   }
   return absl::InvalidArgumentError(absl::StrCat("there is no option '", ToAbsl(name),
                                                  "'; the nearest is '",

@@ -16,6 +16,7 @@
 #include "engine/statistics/statistics_report.h"
 #include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
+#include "filter/base/shown_text.h"
 
 namespace winnow {
 
@@ -335,7 +336,7 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
     // What is left are numbers, which come from a view.
     std::string number = NumberProperty(own, name, &known);
     if (known) return number;
-    return absl::NotFoundError(absl::StrCat("there is no property '", ToAbsl(name), "'"));
+    return absl::NotFoundError(absl::StrCat("there is no property '", ShownText(name), "'"));
   });
 }
 

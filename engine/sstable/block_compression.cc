@@ -15,6 +15,7 @@
 #include "engine/sstable/format.h"
 #include "filter/base/out_of_memory.h"
 #include "filter/base/per_thread.h"
+#include "filter/base/shown_text.h"
 
 namespace winnow {
 
@@ -235,7 +236,7 @@ absl::StatusOr<Compression> ParseCompression(std::string_view name) {
        {Compression::kNone, Compression::kSnappy, Compression::kLz4, Compression::kZstd}) {
     if (name == CompressionName(compression)) return compression;
   }
-  return absl::InvalidArgumentError(absl::StrCat("unknown compression \"", ToAbsl(name),
+  return absl::InvalidArgumentError(absl::StrCat("unknown compression \"", ShownText(name),
                                                  "\": expected none, snappy, lz4 or zstd"));
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "filter/base/shown_text.h"
 #include "filter/dynamic/big_endian.h"
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/saved_format.h"
@@ -279,7 +280,7 @@ absl::StatusOr<std::optional<GuavaBloomSpec>> ParseGuavaBloomSpec(std::string_vi
     if (!spec.ok()) return spec.status();
     if (spec->kind != FilterKind::kBloom || !spec->words.empty() || spec->range_bits != 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("filter spec '", std::string(text), "': only bloom takes the word '",
+          absl::StrCat("filter spec '", ShownText(text), "': only bloom takes the word '",
                        suffix.substr(1), "', as in 'bloom:1%", suffix, "'"));
     }
     GuavaBloomSpec guava = {*std::move(spec), strategy, 0};

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "filter/base/out_of_memory.h"
+#include "filter/base/shown_text.h"
 #include "filter/redis/bitmap_filter_impl.h"
 #include "filter/redis/key_slot.h"
 
@@ -333,7 +334,7 @@ absl::StatusOr<std::unique_ptr<BitmapFilter>> BitmapFilter::Open(
     // and no script could name them all.
     if (SlotOf(KeyBeside(name, "config")) != SlotOf(name)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("Redis filter: the braces of the name '", std::string(name),
+          absl::StrCat("Redis filter: the braces of the name '", ShownText(name),
                        "' put its configuration into another slot; use {tag} or none"));
     }
     if (RedisBitmapRuleName(options.rule) == "unknown") {

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "filter/base/shown_text.h"
 #include "filter/rocksdb/filter_policy.h"
 #include "filter/rocksdb/policy_spec.h"
 
@@ -34,7 +35,8 @@ std::string_view WithoutPrefix(std::string_view name) {
 // lower case and without its beginning, is a spec, that is what was meant.
 std::string AdviceOnMisspeltName(std::string_view name) {
   const std::string spec = absl::AsciiStrToLower(ToAbsl(WithoutPrefix(name)));
-  const std::string about = absl::StrCat("filter policy '", absl::CHexEscape(ToAbsl(name)), "': ");
+  const std::string about =
+      absl::StrCat("filter policy '", absl::CHexEscape(ShownText(name)), "': ");
   if (ParsePolicySpec(spec).ok()) {
     return absl::StrCat(about, "did you mean '", ToAbsl(kPolicyNamePrefix), spec, "'?");
   }

@@ -4,6 +4,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "filter/base/shown_text.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {
@@ -19,9 +20,9 @@ bool IsLevelAwareUnasked(const FilterSpec& filter) {
 }
 
 absl::Status BadSpec(std::string_view text, std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "filter policy 'winnow.", absl::CHexEscape(absl::string_view(text.data(), text.size())),
-      "': ", absl::string_view(what.data(), what.size())));
+  return absl::InvalidArgumentError(
+      absl::StrCat("filter policy 'winnow.", absl::CHexEscape(ShownText(text)),
+                   "': ", absl::string_view(what.data(), what.size())));
 }
 
 // `after` is what follows the word level_aware.

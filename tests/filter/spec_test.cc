@@ -156,6 +156,20 @@ TEST(SpecTest, ControlCharactersAreEscapedInErrors) {
   EXPECT_THAT(std::string(spec.status().message()), HasSubstr("\\n"));
 }
 
+TEST(SpecTest, ErrorsShowTheBeginningOfALongText) {
+  const std::string letters(size_t{1} << 20, 'x');
+  for (const std::string& text :
+       {letters, "bloom:" + letters, "bloom:10:" + letters, "bloom:10:murmur128_mitz_" + letters,
+        "bloom:10+" + letters, "none:" + letters, "bloom=" + letters}) {
+    const absl::StatusOr<FilterSpec> spec = ParseFilterSpec(text);
+    ASSERT_FALSE(spec.ok()) << text.substr(0, 30);
+    EXPECT_LE(spec.status().message().size(), 1000u) << text.substr(0, 30);
+    EXPECT_NE(spec.status().message().find("filter spec '" + text.substr(0, 64) + "...': "),
+              absl::string_view::npos)
+        << spec.status();
+  }
+}
+
 TEST(SpecTest, AnyAmountSurvivesTheWayThroughText) {
   constexpr uint32_t kSeed = 5;
   SCOPED_TRACE("seed " + std::to_string(kSeed));

@@ -50,6 +50,27 @@ TEST(OptionsText, EveryNamedOptionCanBeSet) {
   EXPECT_LE(OptionNames().size(), 48u) << "each is one more for every user to know";
 }
 
+// A value of a mebibyte once made a message of one or two.
+TEST(OptionsText, MessagesShowTheBeginningOfALongValue) {
+  const std::string letters(size_t{1} << 20, 'x');
+  for (const std::string_view name : OptionNames()) {
+    for (const std::string& value :
+         {letters, std::string(size_t{1} << 20, '9'), "none:" + letters, "bloom:10:" + letters,
+          "bloom:" + letters, "bloom:10+" + letters, "prefix:" + letters, "append:" + letters,
+          "fifo:" + letters, std::string(size_t{1} << 20, '\xff')}) {
+      Options options;
+      const absl::Status status = Set(&options, name, value);
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << name << "=" << value.substr(0, 12);
+      EXPECT_LE(status.message().size(), 1000u) << name << "=" << value.substr(0, 12);
+    }
+  }
+  Options options;
+  const absl::Status status = Set(&options, "block_bytes", letters);
+  EXPECT_EQ(status.message().find("option block_bytes: '" + letters.substr(0, 64) + "...' is not"),
+            0u)
+      << status;
+}
+
 // The nearest name was searched for in time that grew with the length of what was asked for.
 TEST(OptionsText, AnUnknownNameIsNamedWithTheNearestUnlessItIsVeryLong) {
   Options options;
