@@ -211,7 +211,10 @@ absl::Status DBImpl::OpenFiles(MissingFilterFile missing_filter_file) {
   if (!status.ok()) return status;
   const absl::Status counted = statistics_saver_.Open(file_system_, path_, options_.read_only);
   if (!counted.ok()) {
-    recovery_notes_.push_back(absl::StrCat("statistics begin anew: ", counted.message()));
+    recovery_notes_.push_back(absl::StrCat(
+        absl::IsDataLoss(counted) ? "statistics begin anew: "
+                                  : "statistics are not saved before earlier ones can be read: ",
+        counted.message()));
   }
   return absl::OkStatus();
 }

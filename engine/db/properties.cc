@@ -147,6 +147,7 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
 // Without harm if it fails, or if there is no memory for it: it is tried again.
 void DBImpl::SaveStatistics(bool is_closed) {
   UnlessOutOfMemory([&] {
+    statistics_saver_.ReadAgain();
     const Statistics statistics = CountedSinceOpening(FamiliesNow());
     statistics_saver_
         .Save(statistics, statistics.in_all, FilterBudgetJson(ReportFilterBudget()), is_closed,

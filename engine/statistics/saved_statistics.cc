@@ -1,8 +1,8 @@
 // Statistics are worth little beside what a sync costs, so that nothing here is synced. A file has
 // all its bytes before it gets its name, which is enough where a process is killed; against a power
-// failure the one before is kept, and whatever cannot be read counts as not there. What is saved
-// is the sum of what the last opening has left, without families that were dropped, and of this
-// one's own counts.
+// failure the one before is kept, and what is damaged counts as not there. What is saved is the
+// sum of what the last opening has left, without families that were dropped, and of this one's own
+// counts.
 #include "engine/statistics/saved_statistics.h"
 
 #include <algorithm>
@@ -138,7 +138,17 @@ double MeanOfPromises(const FilterStatistics& a, const FilterStatistics& b) {
   return (a.promised_fpr * misses(a) + b.promised_fpr * misses(b)) / (misses(a) + misses(b));
 }
 
+// Neither absent nor damaged: what is there may be read another time.
+bool MayBeReadLater(const absl::Status& status) {
+  return !status.ok() && !absl::IsNotFound(status) && !absl::IsDataLoss(status);
+}
+
 absl::StatusOr<SavedStatistics> ReadOne(FileSystem& file_system, const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t file_bytes, file_system.FileSize(path));
+  if (file_bytes > kMaxFileBytes) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": ", file_bytes, " bytes are no file of statistics"));
+  }
   WINNOW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file_system, path, kMaxFileBytes));
   absl::StatusOr<SavedStatistics> saved = DecodeStatistics(bytes);
   // The path says which of the two files it was.
@@ -210,9 +220,10 @@ absl::StatusOr<SavedStatistics> ReadSavedStatistics(FileSystem& file_system,
   absl::StatusOr<SavedStatistics> newest = ReadOne(file_system, StatisticsFileName(directory));
   if (newest.ok()) return newest;
   absl::StatusOr<SavedStatistics> before = ReadOne(file_system, OldStatisticsFileName(directory));
-  // Damage of the newest is what is told where neither can be read.
+  // Where neither can be read, one that may be another time is what is told; else damage of the
+  // newest.
   if (before.ok() || absl::IsNotFound(newest.status())) return before;
-  return newest;
+  return MayBeReadLater(before.status()) && !MayBeReadLater(newest.status()) ? before : newest;
 }
 
 void AddStatistics(const CountedStatistics& more, CountedStatistics* sum) {
@@ -247,17 +258,36 @@ absl::Status StatisticsSaver::Open(FileSystem* file_system, const std::string& d
                                    bool read_only) {
   file_system_ = file_system;
   directory_ = directory;
+  read_only_ = read_only;
   opened_unix_seconds_ = UnixSeconds();
-  absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system, directory);
+  {
+    MutexLock lock(&mutex_);
+    next_save_ = SteadyNow() + kInterval;
+  }
+  return ReadEarlier();
+}
+
+absl::Status StatisticsSaver::ReadEarlier() {
+  absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system_, directory_);
+  const absl::Status status = saved.status();
   MutexLock lock(&mutex_);
-  next_save_ = SteadyNow() + kInterval;
-  if (saved.ok()) earlier_ = std::move(saved->in_all);
+  unread_ = MayBeReadLater(status) ? status : absl::OkStatus();
+  earlier_ = saved.ok() ? std::move(saved->in_all) : LifetimeStatistics();
+  for (const std::string& name : dropped_while_unread_) EraseRowsOf(name);
   // Who opens read-only saves nothing, and is no opening that later ones would count.
-  if (!read_only) {
+  if (!read_only_) {
     if (earlier_.openings == 0) earlier_.since_unix_seconds = opened_unix_seconds_;
     earlier_.openings++;
   }
-  return absl::IsNotFound(saved.status()) ? absl::OkStatus() : saved.status();
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+void StatisticsSaver::ReadAgain() {
+  {
+    MutexLock lock(&mutex_);
+    if (unread_.ok()) return;
+  }
+  ReadEarlier().IgnoreError();  // Save tells
 }
 
 LifetimeStatistics StatisticsSaver::InAll(const CountedStatistics& since_opening) const {
@@ -270,11 +300,16 @@ LifetimeStatistics StatisticsSaver::InAll(const CountedStatistics& since_opening
   return in_all;
 }
 
+void StatisticsSaver::EraseRowsOf(std::string_view family) {
+  std::erase_if(earlier_.filters,
+                [&](const FilterStatistics& row) { return row.column_family == family; });
+}
+
 // Two saves: what is saved next may have been summed up before.
 void StatisticsSaver::ForgetFamily(std::string_view name) {
   MutexLock lock(&mutex_);
-  std::erase_if(earlier_.filters,
-                [&](const FilterStatistics& row) { return row.column_family == name; });
+  EraseRowsOf(name);
+  if (!unread_.ok()) dropped_while_unread_.emplace(name);
   saves_owed_ = 2;
 }
 
@@ -290,6 +325,7 @@ absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
     MutexLock lock(&mutex_);
     // After a failure, too: a disk that is full is not asked at every upkeep.
     next_save_ = now + kInterval;
+    if (!unread_.ok()) return unread_;
     if (!is_closed && saves_owed_ == 0 && since_opening.tickers == saved_tickers_) {
       return absl::OkStatus();
     }

@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_STATISTICS_SAVED_STATISTICS_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,8 @@ std::string EncodeStatistics(const SavedStatistics& saved);
 absl::StatusOr<SavedStatistics> DecodeStatistics(std::string_view bytes);
 
 // The file in a database's directory or, if a power failure has damaged it, the one before.
-// NotFound if there is neither.
+// NotFound if there is neither; DataLoss if what is there is damaged; another error if one of them
+// could not be read now, and may be another time.
 absl::StatusOr<SavedStatistics> ReadSavedStatistics(FileSystem& file_system,
                                                     const std::string& directory);
 
@@ -35,9 +37,13 @@ class StatisticsSaver {
  public:
   static constexpr std::chrono::seconds kInterval{60};
 
-  // Reads what earlier openings have left and counts this one. The status is not OK if something
-  // was there that could not be read: counting begins again.
-  absl::Status Open(FileSystem* file_system, const std::string& directory, bool read_only);
+  // Reads what earlier openings have left and counts this one. DataLoss: it is damaged, and
+  // counting begins again. Another error: it cannot be read now, for want of descriptors, say.
+  // Nothing is saved then, which would replace it, before ReadAgain could read it.
+  absl::Status Open(FileSystem* file_system, const std::string& directory, bool read_only)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Before InAll, for what is to be saved: reads what could not be read before.
+  void ReadAgain() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // What earlier openings have counted, and `since_opening`.
   LifetimeStatistics InAll(const CountedStatistics& since_opening) const
@@ -54,14 +60,20 @@ class StatisticsSaver {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  absl::Status ReadEarlier() ABSL_LOCKS_EXCLUDED(mutex_);
+  void EraseRowsOf(std::string_view family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Write(const SavedStatistics& saved);
 
   FileSystem* file_system_ = nullptr;
   std::string directory_;
+  bool read_only_ = false;
   uint64_t opened_unix_seconds_ = 0;
   decltype(CountedStatistics::tickers) saved_tickers_{};
   mutable Mutex mutex_;                                 // a leaf
   LifetimeStatistics earlier_ ABSL_GUARDED_BY(mutex_);  // `openings` with this one
+  // Why what is there is not in `earlier_` yet; meanwhile families are dropped that it may know.
+  absl::Status unread_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> dropped_while_unread_ ABSL_GUARDED_BY(mutex_);
   SteadyTime next_save_ ABSL_GUARDED_BY(mutex_);
   // So many are made though nothing was counted.
   int saves_owed_ ABSL_GUARDED_BY(mutex_) = 1;

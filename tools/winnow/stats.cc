@@ -32,7 +32,9 @@ std::string MissingText(const absl::Status& status) {
     return "Nothing has been counted yet: counters are saved when a process that writes closes the "
            "database, and every minute while it is open.";
   }
-  return absl::StrCat("Counters begin anew: ", status.message());
+  return absl::StrCat(
+      absl::IsDataLoss(status) ? "Counters begin anew: " : "Counters cannot be read: ",
+      status.message());
 }
 
 Json ParsedJson(const std::string& text) {

@@ -116,7 +116,8 @@ class DB {
 
   // What has been counted there, without opening the database: the process that has it open saves
   // its statistics every minute, and when it closes. NotFound: none are there; DataLoss: the file
-  // is damaged, and will be replaced. Of the options only the file system counts.
+  // is damaged, and will be replaced; other errors: it cannot be read now. Of the options only the
+  // file system counts.
   static absl::StatusOr<SavedStatistics> ReadStatistics(const Options& options,
                                                         const std::string& path);
 

@@ -198,8 +198,9 @@ struct CountedStatistics {
 // Since the database was created, over all the times that it was open for writing. Kept in its file
 // STATISTICS, which is renewed without a sync: a crash loses what was counted, and that families
 // were dropped, since it was last saved, at most a minute, and a power failure somewhat more. If it
-// is missing or damaged, or the database was copied or repaired, counting begins again. What a
-// database counts that is open read-only is not kept.
+// is missing or damaged, or the database was copied or repaired, counting begins again. Where it
+// cannot be read for the moment, it stays, and nothing is saved before it can. What a database
+// counts that is open read-only is not kept.
 struct LifetimeStatistics : CountedStatistics {
   uint64_t openings = 0;            // for writing, this one included; 0: nothing is kept
   uint64_t since_unix_seconds = 0;  // when the first of them began

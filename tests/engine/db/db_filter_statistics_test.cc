@@ -348,5 +348,29 @@ TEST(DbFilterStatistics, AreCountedAnewWhereTheirFileIsDamagedOrCannotBeWritten)
   db.file_system().set_error_hook(nullptr);
 }
 
+// A process that has no descriptor left for a moment loses nothing that others have counted.
+TEST(DbFilterStatistics, AreAddedToWhatCouldNotBeReadAtOpening) {
+  MemoryDb db(WithSpec("blocked_bloom:6"));
+  EXPECT_EQ(db.Get("key"), "(absent)");
+  for (const bool can_be_read_in_time : {true, false}) {
+    db.file_system().set_error_hook([](const FileOperation& operation) -> absl::Status {
+      const bool is_read = operation.kind == FileOperation::Kind::kOpenForReading;
+      return is_read && absl::StrContains(operation.path, "STATISTICS")
+                 ? absl::ResourceExhaustedError("Too many open files")
+                 : absl::OkStatus();
+    });
+    db.Reopen();
+    EXPECT_TRUE(absl::StrContains(*db->GetProperty("winnow.recovery"),
+                                  "statistics are not saved before earlier ones can be read: "));
+    EXPECT_EQ(db.Get("key"), "(absent)");
+    if (can_be_read_in_time) db.file_system().set_error_hook(nullptr);
+    db.CloseDb();
+    db.file_system().set_error_hook(nullptr);
+    // What this opening counted is lost where it could not be added to anything.
+    EXPECT_EQ(DB::ReadStatistics(db.options(), MemoryDb::kPath)->in_all.Get(Ticker::kGets), 2u);
+    db.Reopen();
+  }
+}
+
 }  // namespace
 }  // namespace winnow

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "absl/status/status.h"
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
 #include "engine/version/file_names.h"
+#include "tests/support/fault_file_system.h"
+#include "tests/support/scratch_directory.h"
 #include "winnow/memory_file_system.h"
 
 namespace winnow {
@@ -210,6 +214,70 @@ TEST_F(StatisticsSaverTest, ADroppedFamilyIsForgottenThoughNothingIsCounted) {
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.filters.size(), 2u);
   ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, SteadyNow()).ok());
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.filters.size(), 1u);
+}
+
+// What could not be read for a moment was once replaced, as if it were damaged.
+TEST_F(StatisticsSaverTest, WhatCannotBeReadNowIsNotReplaced) {
+  for (const absl::Status& error : {InjectedDescriptorLimit(), InjectedIoError()}) {
+    const CountedStatistics before = CountedInTwo(5, "users");
+    {
+      StatisticsSaver saver;
+      ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
+      ASSERT_TRUE(saver.Save(before, saver.InAll(before), "", true, SteadyNow()).ok());
+    }
+    const LifetimeStatistics left = ReadSavedStatistics(*files_, "/db")->in_all;
+    FaultFileSystem faults(files_.get(), /*seed=*/1);
+    faults.Add(FaultRule::Error(error).On({FileOperation::Kind::kOpenForReading}, "*STATISTICS*"));
+    StatisticsSaver saver;
+    EXPECT_EQ(saver.Open(&faults, "/db", false), error);
+    const CountedStatistics counted = Counted(2, 2);
+    EXPECT_EQ(saver.InAll(counted).Get(Ticker::kGets), 2u);
+    saver.ForgetFamily("users");
+    for (const bool is_closed : {false, true}) {
+      saver.ReadAgain();
+      EXPECT_EQ(saver.Save(counted, saver.InAll(counted), "", is_closed, SteadyNow()), error);
+      EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.tickers, left.tickers);
+    }
+    faults.Clear();
+    saver.ReadAgain();
+    const LifetimeStatistics in_all = saver.InAll(counted);
+    EXPECT_EQ(in_all.Get(Ticker::kGets), left.Get(Ticker::kGets) + 2);
+    EXPECT_EQ(in_all.openings, left.openings + 1);
+    EXPECT_EQ(in_all.since_unix_seconds, left.since_unix_seconds);
+    ASSERT_EQ(in_all.filters.size(), 1u) << "what was dropped meanwhile is not counted";
+    EXPECT_EQ(in_all.filters[0].column_family, "default");
+    ASSERT_TRUE(saver.Save(counted, in_all, "", true, SteadyNow()).ok());
+    EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.tickers, in_all.tickers);
+    saver.ReadAgain();
+    EXPECT_EQ(saver.InAll(counted).tickers, in_all.tickers) << "once is enough";
+  }
+}
+
+// Which of the two files it is: neither may be counted as damaged while one may be sound.
+TEST_F(StatisticsSaverTest, AFileThatMayBeSoundIsToldBeforeADamagedOne) {
+  ASSERT_TRUE(OpenAndCount(3).ok());
+  ASSERT_TRUE(OpenAndCount(4).ok());
+  for (const bool newest_is_damaged : {false, true}) {
+    const std::string damaged =
+        newest_is_damaged ? StatisticsFileName("/db") : OldStatisticsFileName("/db");
+    const std::string unreadable =
+        newest_is_damaged ? OldStatisticsFileName("/db") : StatisticsFileName("/db");
+    Overwrite(StatisticsFileName("/db"), EncodeStatistics(Saved()));
+    Overwrite(OldStatisticsFileName("/db"), EncodeStatistics(Saved()));
+    Overwrite(damaged, "no statistics");
+    FaultFileSystem faults(files_.get(), /*seed=*/1);
+    faults.Add(FaultRule::Error(InjectedIoError()).On({FileOperation::Kind::kRead}, unreadable));
+    EXPECT_EQ(ReadSavedStatistics(faults, "/db").status(), InjectedIoError());
+    EXPECT_TRUE(ReadSavedStatistics(*files_, "/db").ok());
+  }
+}
+
+TEST(SavedStatistics, AFileThatIsFarTooLargeIsDamaged) {
+  const ScratchDirectory directory("statistics");
+  const std::string path = StatisticsFileName(directory.path());
+  ASSERT_TRUE(std::ofstream(path).good());
+  std::filesystem::resize_file(path, (uint64_t{256} << 20) + 1);
+  EXPECT_TRUE(absl::IsDataLoss(ReadSavedStatistics(*PosixFileSystem(), directory.path()).status()));
 }
 
 }  // namespace
