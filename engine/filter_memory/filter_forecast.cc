@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -149,8 +150,12 @@ class Forecast {
     FilterPlanSummary summary;
     summary.budget_bytes = budget_bytes;
     // A key that is nowhere is one of a family as often as others of its absent keys are.
-    double all_misses = 0;
-    for (const LookupHistory::LevelRates& rates : rates_by_level_) all_misses += rates.back();
+    std::vector<double> misses;
+    for (size_t i = 0; i < trees_.size(); i++) {
+      const double measured = rates_by_level_[i].back();
+      misses.push_back(measured > 0 ? measured : run_rates_[i]);
+    }
+    const double all_misses = std::accumulate(misses.begin(), misses.end(), 0.0);
     for (const auto& [key, sums] : levels) {
       FilterPlanRow& row = summary.rows.emplace_back();
       row.column_family = trees_[key.first].name;
@@ -161,17 +166,18 @@ class Forecast {
       row.memory_bytes = static_cast<uint64_t>(sums.memory_bytes);
       row.bits_per_key = sums.num_keys == 0 ? 0 : sums.memory_bytes * 8 / sums.num_keys;
       // A look-up of a key that is nowhere comes to each sorted run, like those whose keys are
-      // further down. By what the tables were asked where that is more: rates waver.
-      const LookupHistory::LevelRates& rates = rates_by_level_[key.first];
+      // further down. By what the tables were asked where that is more: rates waver, and nothing
+      // may have been measured.
       const double num_runs = key.second == 0 ? static_cast<double>(sums.num_files) : 1;
-      const double to_each_run =
-          std::max(rates[static_cast<size_t>(key.second)], sums.lookups / num_runs);
-      row.needless_reads_per_miss = sums.needless_reads / to_each_run;
+      const double to_each_run = std::max(
+          rates_by_level_[key.first][static_cast<size_t>(key.second)], sums.lookups / num_runs);
+      row.needless_reads_per_miss = to_each_run == 0 ? 0 : sums.needless_reads / to_each_run;
       // Without measurements the rates are shares, and no look-ups a second.
       row.needless_reads_per_second = measured_ == 0 ? 0 : sums.needless_reads;
       summary.memory_bytes += row.memory_bytes;
       summary.needless_reads_per_second += row.needless_reads_per_second;
-      summary.needless_reads_per_miss += row.needless_reads_per_miss * rates.back() / all_misses;
+      summary.needless_reads_per_miss +=
+          row.needless_reads_per_miss * misses[key.first] / all_misses;
     }
     return summary;
   }

@@ -159,8 +159,7 @@ double LookupHistory::RunRate(const FamilyTree& tree) const {
 // whose range is small shows fewer of them.
 std::vector<LookupHistory::LevelRates> LookupHistory::RatesByLevel(
     std::span<const FamilyTree> trees) const {
-  std::vector<LevelRates> rates;
-  for (const double run_rate : RunRates(trees)) rates.emplace_back().fill(run_rate);
+  std::vector<LevelRates> rates(trees.size(), LevelRates{});
   for (size_t i = 0; i < trees.size() && seconds_ > 0; i++) {
     LevelRates ended{};
     double until_here = 0;

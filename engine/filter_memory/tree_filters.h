@@ -78,7 +78,7 @@ class LookupHistory {
   // and 1 for each where nothing has been measured.
   std::vector<double> RunRates(std::span<const FamilyTree> trees) const;
   // How many look-ups a second come to each level of a family and do not end there, by the levels
-  // at which look-ups of present keys end. Where nothing is measured, the family's RunRates.
+  // at which look-ups of present keys end. 0 where nothing is measured.
   using LevelRates = std::array<double, kNumLevels>;
   std::vector<LevelRates> RatesByLevel(std::span<const FamilyTree> trees) const;
   // As far as they are measured, of the last level that has tables.
