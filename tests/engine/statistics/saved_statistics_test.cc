@@ -229,13 +229,15 @@ TEST_F(StatisticsSaverTest, WhatCannotBeReadNowIsNotReplaced) {
     FaultFileSystem faults(files_.get(), /*seed=*/1);
     faults.Add(FaultRule::Error(error).On({FileOperation::Kind::kOpenForReading}, "*STATISTICS*"));
     StatisticsSaver saver;
-    EXPECT_EQ(saver.Open(&faults, "/db", false), error);
+    EXPECT_EQ(saver.Open(&faults, "/db", false).code(), error.code());
     const CountedStatistics counted = Counted(2, 2);
     EXPECT_EQ(saver.InAll(counted).Get(Ticker::kGets), 2u);
     saver.ForgetFamily("users");
     for (const bool is_closed : {false, true}) {
       saver.ReadAgain();
-      EXPECT_EQ(saver.Save(counted, saver.InAll(counted), "", is_closed, SteadyNow()), error);
+      const absl::Status saved =
+          saver.Save(counted, saver.InAll(counted), "", is_closed, SteadyNow());
+      EXPECT_EQ(saved.code(), error.code()) << saved;
       EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.tickers, left.tickers);
     }
     faults.Clear();
@@ -267,7 +269,7 @@ TEST_F(StatisticsSaverTest, AFileThatMayBeSoundIsToldBeforeADamagedOne) {
     Overwrite(damaged, "no statistics");
     FaultFileSystem faults(files_.get(), /*seed=*/1);
     faults.Add(FaultRule::Error(InjectedIoError()).On({FileOperation::Kind::kRead}, unreadable));
-    EXPECT_EQ(ReadSavedStatistics(faults, "/db").status(), InjectedIoError());
+    EXPECT_TRUE(absl::IsUnavailable(ReadSavedStatistics(faults, "/db").status()));
     EXPECT_TRUE(ReadSavedStatistics(*files_, "/db").ok());
   }
 }
