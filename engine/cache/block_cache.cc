@@ -77,6 +77,7 @@ ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
   if (capacity_bytes >= kMinArenaCapacityBytes)
     arena_ = std::make_unique<BlockArena>(capacity_bytes);
   MutexLock lock(&mutex_);
+  replaced_.resize(shards_.size());
   for (std::atomic<Shard*>& shard : shards_) {
     owned_.push_back(std::make_unique<Shard>(MostForSlotsOfShard(capacity_bytes)));
     // Nobody else has the cache yet.
@@ -104,26 +105,35 @@ void ShardedBlockCache::SetCapacity(size_t capacity_bytes) {
   MutexLock lock(&mutex_);
   capacity_bytes_.store(capacity_bytes, std::memory_order_relaxed);
   const size_t most = MostForSlotsOfShard(capacity_bytes);
-  for (size_t i = 0; i < shards_.size(); i++) ReplaceIfTooSmall(i, most);
+  for (size_t i = 0; i < shards_.size(); i++) ReplaceUnlessFit(i, most);
   ShareCapacity();
 }
 
-// The new shard serves before the old one's blocks have moved to it: a block that is asked for
+// The other shard serves before the old one's blocks have moved to it: a block that is asked for
 // meanwhile may be read once more. The old one, which keeps no further block from then on, stays
 // for as long as the cache: a thread that came to it before has no lock, and may be about to take
-// back a reference in a slot whose page must not turn to zeros before. It is at most two thirds of
-// the new one, so that all old ones together take at most twice the slots of those in use. For the
-// same reason a smaller capacity leaves the table as it is, and going back and forth between two
-// capacities adds no third one.
-void ShardedBlockCache::ReplaceIfTooSmall(size_t index, size_t capacity_bytes) {
-  if (!owned_[index]->IsTooSmallFor(capacity_bytes)) return;
+// back a reference in a slot whose page must not turn to zeros before.
+//
+// It serves again where it fits: a thread that is still on its way to it then does what all do. So
+// of a place's shards each has at least half as many slots again as the next smaller one, and all
+// together have at most three times those of the largest, however often the capacity changes.
+void ShardedBlockCache::ReplaceUnlessFit(size_t index, size_t capacity_bytes) {
+  if (owned_[index]->Fits(capacity_bytes)) return;
   UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    replaced_.reserve(replaced_.size() + 1);
-    auto grown = std::make_unique<Shard>(capacity_bytes);
-    if (!grown->has_slots()) return;
-    shards_[index].store(grown.get(), std::memory_order_release);
-    owned_[index]->MoveTo(*grown);
-    replaced_.push_back(std::exchange(owned_[index], std::move(grown)));
+    std::vector<std::unique_ptr<Shard>>& replaced = replaced_[index];
+    auto other = std::find_if(replaced.begin(), replaced.end(),
+                              [&](const auto& shard) { return shard->Fits(capacity_bytes); });
+    if (other == replaced.end()) {
+      auto made = std::make_unique<Shard>(capacity_bytes);
+      if (!made->has_slots()) return;
+      other = replaced.insert(other, std::move(made));
+    }
+    Shard& old = *owned_[index];
+    old.SetCapacity(capacity_bytes);  // evicts by use what the other one has no room for
+    (*other)->SetCapacity(capacity_bytes);
+    shards_[index].store(other->get(), std::memory_order_release);
+    old.MoveTo(**other);
+    std::swap(owned_[index], *other);
   });
 }
 
@@ -188,7 +198,9 @@ void ShardedBlockCache::ShareCapacity() {
   const size_t for_blocks = std::max(left, LeastForBlocks(capacity));
   for (const auto& shard : owned_) shard->SetCapacity(for_blocks >> shard_bits_);
   // What these still have was held, or on its way, when they were replaced.
-  for (const auto& shard : replaced_) shard->SetCapacity(0);
+  for (const auto& replaced : replaced_) {
+    for (const auto& shard : replaced) shard->SetCapacity(0);
+  }
 }
 
 // Slabs of the arena are of one size of block each, and seldom all of them are full.
@@ -202,7 +214,9 @@ size_t ShardedBlockCache::SumOverShards(Figure figure) const {
   MutexLock lock(&mutex_);
   size_t total = 0;
   for (const auto& shard : owned_) total += figure(*shard);
-  for (const auto& shard : replaced_) total += figure(*shard);
+  for (const auto& replaced : replaced_) {
+    for (const auto& shard : replaced) total += figure(*shard);
+  }
   return total;
 }
 

@@ -51,12 +51,12 @@ class ShardedBlockCache final {
   ~ShardedBlockCache();
 
   // Beside readers. Blocks that do not fit any more are evicted at once, as far as nobody holds
-  // them; where the table of slots becomes too small, blocks move to a larger one. Without memory
-  // for that the old one goes on: then there is room for as many blocks as it has slots. Pages of
-  // either that ever had a block's slot stay in memory until the cache is destroyed: lookups leave
-  // no trace by which to tell that none is in them. That is bounded by 36 bytes for 2 KiB of the
-  // largest capacity so far, or of the machine's memory if that is less; with the tables that were
-  // replaced on the way there, by three times as much.
+  // them; where the table of slots becomes too small, or more than four times too large, blocks
+  // move to another one. Without memory for that the old one goes on: then there is room for as
+  // many blocks as it has slots. Pages of either that ever had a block's slot stay in memory until
+  // the cache is destroyed: lookups leave no trace by which to tell that none is in them. That is
+  // bounded by 36 bytes for 2 KiB of the largest capacity so far, or of the machine's memory if
+  // that is less; with the tables that were replaced on the way there, by three times as much.
   void SetCapacity(size_t capacity_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   ShardedBlockCache(const ShardedBlockCache&) = delete;
   ShardedBlockCache& operator=(const ShardedBlockCache&) = delete;
@@ -126,8 +126,8 @@ class ShardedBlockCache final {
   template <typename Figure>
   size_t SumOverShards(Figure figure) const ABSL_LOCKS_EXCLUDED(mutex_);
   size_t MostForSlotsOfShard(size_t capacity_bytes) const;
-  // Another shard in the place of one that has too few slots for so many bytes.
-  void ReplaceIfTooSmall(size_t index, size_t capacity_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Another shard in the place of one whose slots do not fit the capacity.
+  void ReplaceUnlessFit(size_t index, size_t capacity_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::atomic<size_t> capacity_bytes_;
   const int shard_bits_;
@@ -136,8 +136,9 @@ class ShardedBlockCache final {
   mutable Mutex mutex_;
   size_t charged_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Shard>> owned_ ABSL_GUARDED_BY(mutex_);  // those of shards_
-  // Those that larger ones replaced: readers may hold blocks of them, or be on their way there.
-  std::vector<std::unique_ptr<Shard>> replaced_ ABSL_GUARDED_BY(mutex_);
+  // Of each place, those that others replaced: readers may hold blocks of them, or be on their way
+  // there. They may come back.
+  std::vector<std::vector<std::unique_ptr<Shard>>> replaced_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Memory that counts against the capacity of a cache for as long as this lives; the cache must

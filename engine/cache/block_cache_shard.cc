@@ -62,10 +62,19 @@ size_t ShardedBlockCache::Shard::SlotsFor(size_t capacity_bytes) {
   return capacity_bytes == 0 ? 0 : std::max(kMinSlots, capacity_bytes / kBytesPerSlot);
 }
 
+// Up to a huge page no table is too large.
+bool ShardedBlockCache::Shard::Fits(size_t capacity_bytes) const {
+  if (capacity_bytes == 0) return true;
+  const size_t wanted = SlotsFor(capacity_bytes);
+  const bool is_too_large =
+      num_slots_ > filter::ResidentMemory::kHugePageBytes / sizeof(Slot) && num_slots_ / 4 > wanted;
+  return wanted <= num_slots_ + num_slots_ / 2 && !is_too_large;
+}
+
 // The table never grows: its size follows from the capacity, so that lookups need no lock against a
-// resize; a cache that gets a much larger capacity gets other shards. What is given up is exactness
-// for blocks far from the assumed size: those much smaller than kBytesPerSlot meet MaxOccupied
-// before the capacity.
+// resize; a cache that gets a capacity of another order gets other shards. What is given up is
+// exactness for blocks far from the assumed size: those much smaller than kBytesPerSlot meet
+// MaxOccupied before the capacity.
 ShardedBlockCache::Shard::Shard(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
   if (capacity_bytes == 0) return;
   num_slots_ = SlotsFor(capacity_bytes);

@@ -47,10 +47,9 @@ class alignas(64) ShardedBlockCache::Shard {
 
   // What does not fit any more is evicted, unless it is held.
   void SetCapacity(size_t capacity_bytes);
-  // The table has slots for blocks of 4 KiB up to half as much again as it was made for.
-  bool IsTooSmallFor(size_t capacity_bytes) const {
-    return SlotsFor(capacity_bytes) > num_slots_ + num_slots_ / 2;
-  }
+  // The table has slots for blocks of 4 KiB up to half as much again as it was made for, and its
+  // slots do not spread the blocks over far more pages than they need.
+  bool Fits(size_t capacity_bytes) const;
   bool has_slots() const { return num_slots_ != 0; }
   // Keeps no block from now on. Those that nobody holds go to `other`, which serves already.
   void MoveTo(Shard& other);

@@ -453,6 +453,29 @@ TEST(BlockCache, ALargeCapacityTakesNoMemoryBeforeBlocksCome) {
   }
 }
 
+// A capacity that was a mistake: few blocks were spread over all pages of its table afterwards.
+TEST(BlockCache, ACapacityThatShrinksGetsATableOfItsSize) {
+  constexpr size_t kSmall = size_t{32} << 20;
+  constexpr size_t kLarge = size_t{8} << 30;
+  const size_t before = ResidentBytes();
+  ShardedBlockCache cache(kSmall, -1);
+  cache.SetCapacity(kLarge);
+  for (int round = 0; round < 2; round++) {
+    for (uint64_t i = 0; i < 10; i++) Touch(cache, {1, i});
+  }
+  cache.SetCapacity(kSmall);
+  for (uint64_t i = 0; i < 10; i++) EXPECT_TRUE(cache.Lookup({1, i})) << i;
+  for (uint64_t i = 0; i < 2000; i++) Touch(cache, {1, i});
+  EXPECT_LE(ResidentBytes(), before + (size_t{64} << 20));
+  // Back and forth: the tables that there are serve again.
+  const size_t slots_bytes = cache.slots_bytes();
+  for (int round = 0; round < 100; round++) {
+    cache.SetCapacity(round % 2 == 0 ? kLarge : kSmall);
+    for (uint64_t i = 0; i < 10; i++) EXPECT_TRUE(cache.Lookup({1, i})) << i;
+  }
+  EXPECT_EQ(cache.slots_bytes(), slots_bytes);
+}
+
 #endif  // __linux__
 
 TEST(BlockCache, NoSlotsAreMadeForMoreThanTheMachinesMemory) {
