@@ -68,8 +68,9 @@ class WriteLeaderTest : public testing::Test {
   WriteQueue queue_;
   BackgroundScheduler scheduler_{&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }};
   LiveOptions live_options_{options_};
+  BackgroundRateLimiter rate_limiter_{0};
   WriteLeader leader_{{&live_options_, &mutex_, &queue_, &logs_, &versions_, &families_,
-                       &scheduler_, &events_, &recorder_}};
+                       &scheduler_, &events_, &recorder_, &rate_limiter_}};
   ColumnFamilyState* family_ = nullptr;
 };
 
