@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/missing_merge_operator.h"
 #include "engine/base/shown_key.h"
 #include "engine/base/status.h"
 #include "engine/base/user_exception.h"
@@ -49,7 +50,12 @@ bool CombineOperands(const MergeOperator& merge_operator, std::string_view key,
 }
 
 absl::Status CheckMergeOperand(const MergeOperator& merge_operator, std::string_view operand) {
-  return CatchUserException([&] { return merge_operator.CheckOperand(operand); });
+  const absl::Status status =
+      CatchUserException([&] { return merge_operator.CheckOperand(operand); });
+  if (status.ok() || IsMissingMergeOperator(merge_operator)) [[likely]]
+    return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("merge operator '", ToAbsl(merge_operator.Name()), "': ", status.message()));
 }
 
 void MergeContext::Clear() {

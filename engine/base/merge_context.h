@@ -70,7 +70,8 @@ absl::Status MergeOperands(const MergeOperator& merge_operator, std::string_view
 // combined, or make one that is too long.
 bool CombineOperands(const MergeOperator& merge_operator, std::string_view key,
                      std::span<const std::string_view> operands, std::string* result);
-// What the operator says of an operand.
+// InvalidArgument, with the operator's name, whatever code it refuses the operand with; what stands
+// for one that is missing says so itself.
 absl::Status CheckMergeOperand(const MergeOperator& merge_operator, std::string_view operand);
 
 }  // namespace winnow

@@ -214,9 +214,7 @@ absl::Status ColumnFamilyState::CheckOperand(std::string_view operand) const {
   const absl::Status status = CheckMergeOperand(*merge_operator_, operand);
   if (status.ok()) [[likely]]
     return status;
-  if (IsMissingMergeOperator(*merge_operator_)) return WithContext(status, name_);
-  return absl::InvalidArgumentError(
-      absl::StrCat("merge operator '", ToAbsl(merge_operator_->Name()), "': ", status.message()));
+  return IsMissingMergeOperator(*merge_operator_) ? WithContext(status, name_) : status;
 }
 
 SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {

@@ -47,12 +47,7 @@ class SstWriterImpl final : public SstWriter {
   absl::Status Merge(std::string_view key, std::string_view operand) override {
     return CatchOutOfMemory([&]() -> absl::Status {
       const absl::Status checked = CheckMergeOperand(*merge_operator_, operand);
-      // Whatever code the operator gives: the operand is wrong, and the writer may go on.
-      if (!checked.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat(path_, ": merge operator '",
-                                                       ToAbsl(merge_operator_->Name()),
-                                                       "': ", checked.message()));
-      }
+      if (!checked.ok()) return WithContext(checked, path_);
       return Add(key, EntryType::kMerge, operand);
     });
   }

@@ -33,13 +33,13 @@ std::vector<double> UnitsOfPlan(const filter::FilterSpec& spec, double bits_per_
   return units;
 }
 
-// What a unit that may have so many bits takes. Fingerprints of whole bits leave the rest of them.
-double BitsTaken(const filter::FilterSpec& spec, double bits, uint64_t num_keys) {
+// A unit that may have so many bits. Fingerprints of whole bits leave the rest of them.
+ExpectedUnit UnitOf(const filter::FilterSpec& spec, double bits, uint64_t num_keys) {
   constexpr double kStep = 0.125;
   const double least = filter::AllowedBitsPerKey(spec).min;
   const double rate = RateOfUnit(spec, bits, num_keys);
   while (bits - kStep >= least && RateOfUnit(spec, bits - kStep, num_keys) == rate) bits -= kStep;
-  return bits;
+  return {bits, rate};
 }
 
 // What the units of the plan hold.
@@ -161,8 +161,7 @@ std::vector<ExpectedUnit> ExpectedUnits(const filter::FilterSpec& spec,
     of_unit.bits_per_key = std::clamp(bits, allowed.min, allowed.max);
     of_unit.fpr = 0;
     const filter::FilterSpec chosen = filter::ChooseFilter(of_unit, context, num_keys).spec;
-    units.push_back({BitsTaken(chosen, of_unit.bits_per_key, num_keys),
-                     RateOfUnit(chosen, of_unit.bits_per_key, num_keys)});
+    units.push_back(UnitOf(chosen, of_unit.bits_per_key, num_keys));
   }
   return units;
 }

@@ -129,13 +129,14 @@ absl::StatusOr<std::vector<const FoundSstable*>> FamilyRepair::Unlisted(
     const std::vector<Listed>& listed) const {
   const bool has_operands = !edit.merge_operator.value_or("").empty();
   const bool log_is_missing = NeededLogIsMissing(edit);
-  // A copy of one that is in use adds nothing. Nor does one that another family lists belong here,
-  // whatever it says of itself: an ingested table may have been written for any family.
-  std::set<uint64_t> seen = ListedIdentities(state_);
+  std::set<uint64_t> seen;
   std::vector<const FoundSstable*> result;
   for (const FoundSstable* table : tables_) {
     const std::optional<SstableProperties>& properties = table->frame.properties;
     if (table->frame.column_family_id() != family.id()) continue;
+    // A copy of one that is in use adds nothing. Nor does one that another family lists belong
+    // here, whatever it says of itself: an ingested table may have been written for any family.
+    if (listed_identities_.contains(table->frame.file_id)) continue;
     const bool is_younger =
         table->was_orphaned || table->number >= state_.next_file_number.value_or(0) ||
         (properties.has_value() && properties->largest_sequence > state_.last_sequence.value_or(0));

@@ -32,6 +32,7 @@ class FamilyRepair {
                const std::vector<const FoundSstable*>& tables, RepairSstables* sstables,
                RepairReport* report)
       : state_(state),
+        listed_identities_(ListedIdentities(state)),
         logs_(std::move(logs)),
         kept_logs_(kept_logs),
         tables_(tables),
@@ -82,6 +83,7 @@ class FamilyRepair {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const VersionEdit& state_;
+  const std::set<uint64_t> listed_identities_;  // of all families
   const std::set<uint64_t> logs_;
   KeptLogs* const kept_logs_;
   const std::vector<const FoundSstable*> tables_;

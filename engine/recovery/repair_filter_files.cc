@@ -8,6 +8,7 @@
 #include "engine/recovery/found_files.h"
 #include "engine/sstable/filter_file.h"
 #include "engine/version/file_names.h"
+#include "engine/version/sstable_file.h"
 
 namespace winnow {
 
@@ -18,10 +19,7 @@ absl::Status CheckOnce(FileSystem& file_system, const std::string& path,
                        const FileMetadata& table) {
   WINNOW_ASSIGN_OR_RETURN(auto opened, file_system.OpenRandomAccess(path));
   const FilterFileMetadata& named = table.filter_file;
-  if (opened->size() != named.file_bytes) {
-    return CorruptionError(path, absl::StrCat("file has ", opened->size(),
-                                              " bytes, the manifest says ", named.file_bytes));
-  }
+  WINNOW_RETURN_IF_ERROR(CheckFileSize(*opened, path, named.file_bytes));
   WINNOW_ASSIGN_OR_RETURN(const auto file,
                           FilterFile::Open(std::move(opened), path, named.file_id, table.file_id));
   const std::vector<SstableProblem> problems = file->Verify();

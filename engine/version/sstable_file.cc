@@ -26,6 +26,14 @@ SstableFile::SstableFile(OnlyByOpen /*tag*/, std::shared_ptr<const SstableStore>
       smallest_prefix_(KeyPrefix64(range_.smallest)),
       largest_prefix_(KeyPrefix64(range_.largest)) {}
 
+absl::Status CheckFileSize(const RandomAccessFile& file, const SharedPath& path,
+                           uint64_t expected_bytes) {
+  if (file.size() == expected_bytes) return absl::OkStatus();
+  return CorruptionError(
+      path.ToString(),
+      absl::StrCat("file has ", file.size(), " bytes, the manifest says ", expected_bytes));
+}
+
 // Errors are kept in the file, not returned: a database with one bad table opens, and reads that do
 // not need that table go on.
 std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const SstableStore>& store,
@@ -46,12 +54,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   }
   // Checked before anything is read: a truncated copy is the usual damage, and the size names it
   // better than a checksum would.
-  if ((*opened)->size() != file->metadata_.file_bytes) {
-    file->open_status_ = CorruptionError(
-        path.ToString(), absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
-                                      file->metadata_.file_bytes));
-    return file;
-  }
+  file->open_status_ = CheckFileSize(**opened, path, file->metadata_.file_bytes);
+  if (!file->open_status_.ok()) return file;
   SstableReaderOptions options;
   options.comparator = comparator;
   options.cache = store->cache;
@@ -119,10 +123,8 @@ std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
     GiveUpFilterFile(opened.status());
     return nullptr;
   }
-  if ((*opened)->size() != named.file_bytes) {
-    GiveUpFilterFile(CorruptionError(
-        path.ToString(), absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
-                                      named.file_bytes)));
+  if (absl::Status size = CheckFileSize(**opened, path, named.file_bytes); !size.ok()) {
+    GiveUpFilterFile(std::move(size));
     return nullptr;
   }
   auto file = FilterFile::Open(*std::move(opened), path, named.file_id, metadata_.file_id);

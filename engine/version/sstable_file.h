@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
 #include "engine/base/owning_process.h"
+#include "engine/file_system/shared_path.h"
 #include "engine/sstable/open_file_cache.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/user_key_range.h"
@@ -45,6 +46,10 @@ struct FilterKeyIdentity {
 
   friend bool operator==(const FilterKeyIdentity&, const FilterKeyIdentity&) = default;
 };
+
+// DataLoss: the file is larger or smaller than the manifest says.
+absl::Status CheckFileSize(const RandomAccessFile& file, const SharedPath& path,
+                           uint64_t expected_bytes);
 
 // Shared by all versions that contain the file. Immutable but for the flags below.
 class SstableFile {

@@ -43,6 +43,11 @@ void Fill(MemoryDb* db, uint64_t num_keys) {
   for (uint64_t i = 0; i < num_keys; i++) db->Put(KeyAt(2 * i), "v");
 }
 
+void FillLastLevel(MemoryDb* db, uint64_t num_keys) {
+  Fill(db, num_keys);
+  db->CompactAll();
+}
+
 // Blocks that look-ups of absent keys near those of [begin, end) come to.
 uint64_t AskForAbsent(DB& db, uint64_t begin, uint64_t end, uint64_t seed, int times) {
   const uint64_t before = db.GetStatistics().Get(Ticker::kDataBlocksRead) +
@@ -71,8 +76,7 @@ TEST(FilterBudget, AllIsInMemoryWhereThereIsRoomAndNoMoreWhereThereIsNot) {
   Options options = ManyTables();
   options.filter_memory_budget = 1 << 20;
   MemoryDb db(options);
-  Fill(&db, 40'000);
-  db.CompactAll();
+  FillLastLevel(&db, 40'000);
   Json ample = Budget(*db);
   EXPECT_GT(ample["resident_bytes"], 0u);
   EXPECT_EQ(ample["dropped_bytes"], 0u) << ample;
@@ -99,8 +103,7 @@ TEST(FilterBudget, ABudgetThatDoesNotSufficeForAUnitOfEachIsRefusedWithOneThatDo
   Options options = ManyTables();
   options.filter_memory_budget = 4 << 20;
   MemoryDb db(options);
-  Fill(&db, 200'000);
-  db.CompactAll();
+  FillLastLevel(&db, 200'000);
   const absl::Status refused = db->SetOption("filter_memory_budget", "64K");
   ASSERT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
   EXPECT_EQ(*db->GetOption("filter_memory_budget"), "4M");
@@ -152,8 +155,7 @@ TEST(FilterBudget, ARecordedAmountGivesWay) {
   Options options = ManyTables();
   options.filter = "ribbon:1%";
   MemoryDb db(options);
-  Fill(&db, 5000);
-  db.CompactAll();
+  FillLastLevel(&db, 5000);
   ASSERT_TRUE(db->SetOption("filter_memory_budget", "1M").ok());
   EXPECT_EQ(*db->GetOption("filter"), "ribbon");
   Options loaded;
@@ -173,8 +175,7 @@ TEST(FilterBudget, FilesThatAreAskedMoreHaveMoreInMemory) {
       80 * kKiB;  // about ten bits a key, and files have half as many more
   MemoryDb db(options);
   constexpr uint64_t kFilledKeys = 60'000;
-  Fill(&db, kFilledKeys);
-  db.CompactAll();
+  FillLastLevel(&db, kFilledKeys);
   const uint64_t before = AskForAbsent(*db, 0, kFilledKeys / 20, 1, 40'000);
   AdvanceSteadyClock(std::chrono::minutes(1));
   Replan(*db);
@@ -191,8 +192,7 @@ TEST(FilterBudget, MeasuredRatesAreThoseThatThePlanPromises) {
   options.filter_memory_budget = 120 * kKiB;
   MemoryDb db(options);
   constexpr uint64_t kFilledKeys = 90'000;
-  Fill(&db, kFilledKeys);
-  db.CompactAll();
+  FillLastLevel(&db, kFilledKeys);
   const Json written = Budget(*db);
   const uint64_t all =
       written["resident_bytes"].get<uint64_t>() + written["dropped_bytes"].get<uint64_t>();
@@ -213,8 +213,7 @@ TEST(FilterBudget, APlanSaysWhatABudgetBringsAndChangesNothing) {
   Options options = ManyTables();
   options.filter = "blocked_bloom:10";
   MemoryDb db(options);
-  Fill(&db, 30'000);
-  db.CompactAll();
+  FillLastLevel(&db, 30'000);
   Fill(&db, 1000);
   db.Flush();
   const FilterPlans plans = *db->PlanFilters(64 * kKiB);
@@ -243,8 +242,7 @@ TEST(FilterBudget, TablesWithoutAFilterArePlannedFor) {
   Options options = ManyTables();
   options.filter = "none";
   MemoryDb db(options);
-  Fill(&db, 30'000);
-  db.CompactAll();
+  FillLastLevel(&db, 30'000);
   constexpr uint64_t kBudget = 40 * kKiB;
   const FilterPlans none = *db->PlanFilters(kBudget);
   ASSERT_EQ(none.planned.rows.size(), 1u);
@@ -274,15 +272,15 @@ TEST(FilterBudget, LookupsThatHitMakeNoMissCheaper) {
   options.filter_memory_budget = 60 * kKiB;
   MemoryDb db(options);
   constexpr uint64_t kFilledKeys = 60'000;
-  Fill(&db, kFilledKeys);
-  db.CompactAll();
+  FillLastLevel(&db, kFilledKeys);
   for (uint64_t i = 0; i < kFilledKeys; i += 20) db.Put(KeyAt(2 * i), "newer");
   db.Flush();
   for (uint64_t i = 0; i < 5 * kFilledKeys; i++) {
     if (i % 20 == 0) continue;
     ASSERT_EQ(db.Get(KeyAt(2 * (i % kFilledKeys))), "v");
   }
-  AskForAbsent(*db, 0, kFilledKeys, 1, 30'000);
+  // As many as hits: look-ups are sampled, and of fewer the measured share wavers too much.
+  AskForAbsent(*db, 0, kFilledKeys, 1, 300'000);
   AdvanceSteadyClock(std::chrono::minutes(10));
   Replan(*db);
   const FilterPlanSummary now = db->PlanFilters(60 * kKiB)->now;
@@ -291,8 +289,9 @@ TEST(FilterBudget, LookupsThatHitMakeNoMissCheaper) {
   const double expected = now.needless_reads_per_miss * kLookups;
   EXPECT_NEAR(static_cast<double>(AskForAbsent(*db, 0, kFilledKeys, 2, kLookups)), expected,
               3.29 * std::sqrt(expected) + 0.05 * expected);
-  // The last run has one look-up in vain for ten that end in it.
-  EXPECT_LT(now.rows[1].needless_reads_per_second, now.rows[1].needless_reads_per_miss * 100);
+  // The last run has those alone that find nothing, 500 a second.
+  EXPECT_NEAR(now.rows[1].needless_reads_per_second, now.rows[1].needless_reads_per_miss * 500,
+              now.rows[1].needless_reads_per_miss * 75);
 }
 
 TEST(FilterBudget, WhatAPlanPromisesOfRewrittenFilesIsKept) {
@@ -304,8 +303,7 @@ TEST(FilterBudget, WhatAPlanPromisesOfRewrittenFilesIsKept) {
     options.filter_memory_budget = 60 * kKiB;
     MemoryDb db(options);
     constexpr uint64_t kFilledKeys = 60'000;
-    Fill(&db, kFilledKeys);
-    db.CompactAll();
+    FillLastLevel(&db, kFilledKeys);
     ASSERT_TRUE(db->SetFilter(filter, "").ok());
     const FilterPlanSummary promised = db->PlanFilters(60 * kKiB)->planned;
     EXPECT_LE(promised.memory_bytes, 60 * kKiB);
@@ -325,8 +323,7 @@ TEST(FilterBudget, InPlaceOfAHalfThatIsTooSmallThePlanHasTheSmallestThatWorks) {
     options.filter = filter;
     MemoryDb db(options);
     constexpr uint64_t kFilledKeys = 60'000;
-    Fill(&db, kFilledKeys);
-    db.CompactAll();
+    FillLastLevel(&db, kFilledKeys);
     uint64_t least = kKiB;
     while (!db->PlanFilters(least).ok()) least += 64;
     const FilterPlans plans = *db->PlanFilters(least * 3 / 2);
@@ -394,8 +391,7 @@ TEST(FilterBudget, UnitsThatGiveWayToNewTablesAreNoReasonForAnAlert) {
   options.listeners = {events};
   MemoryDb db(options);
   constexpr uint64_t kFilledKeys = 25'000;
-  Fill(&db, kFilledKeys);
-  db.CompactAll();
+  FillLastLevel(&db, kFilledKeys);
   NextRound(*db);
   AskForAbsent(*db, 0, kFilledKeys, 1, 100'000);
   const uint64_t dropped = Budget(*db)["dropped_bytes"];
@@ -418,8 +414,7 @@ TEST(FilterBudget, ADamagedUnitAnswersMayContainAndIsCounted) {
   options.filter_memory_budget = 1 << 20;
   options.listeners = {events};
   MemoryDb db(options);
-  Fill(&db, 20'000);
-  db.CompactAll();
+  FillLastLevel(&db, 20'000);
   std::string path;
   const auto names = db.file_system().List(MemoryDb::kPath);
   for (const std::string& name : *names) {
@@ -455,8 +450,7 @@ TEST(FilterBudget, OneThatComesLateJudgesByTheTimeThatHasPassed) {
   const auto opened = std::chrono::steady_clock::now();
   constexpr uint64_t kFilledKeys = 20'000;
   constexpr int kLookups = 200'000;
-  Fill(&db, kFilledKeys);
-  db.CompactAll();
+  FillLastLevel(&db, kFilledKeys);
   AskForAbsent(*db, 0, kFilledKeys, 1, kLookups);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - opened;
   ASSERT_TRUE(db->SetOption("filter_memory_budget", "1M").ok());
@@ -470,8 +464,7 @@ TEST(FilterBudget, APlanOfTheLargestBudgetsHasADouble) {
   Options options = ManyTables();
   options.filter_memory_budget = 1 << 20;
   MemoryDb db(options);
-  Fill(&db, 10'000);
-  db.CompactAll();
+  FillLastLevel(&db, 10'000);
   const FilterPlans plans = *db->PlanFilters(uint64_t{1} << 63);
   EXPECT_GE(plans.at_double.budget_bytes, plans.planned.budget_bytes);
   EXPECT_LE(plans.at_double.needless_reads_per_miss, plans.planned.needless_reads_per_miss);
@@ -504,8 +497,7 @@ TEST(FilterBudget, EveryKindOpensAgainWithItsUnits) {
     options.filter = filter;
     options.filter_memory_budget = 256 * kKiB;
     MemoryDb db(options);
-    Fill(&db, 20'000);
-    db.CompactAll();
+    FillLastLevel(&db, 20'000);
     db.Reopen();
     for (uint64_t i = 0; i < 20'000; i += 11) ASSERT_EQ(db.Get(KeyAt(2 * i)), "v") << filter;
     const auto problems = db->Verify();

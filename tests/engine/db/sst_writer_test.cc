@@ -132,6 +132,7 @@ class Picky final : public MergeOperator {
 };
 
 TEST_F(SstWriterTest, AnOperandThatIsRefusedIsInvalidAndTheWriterGoesOn) {
+  EXPECT_TRUE(absl::IsFailedPrecondition(Writer()->Merge("a", "operand"))) << "no operator";
   Options options;
   options.merge_operator = std::make_shared<Picky>();
   auto writer = *SstWriter::Create(options, "/t.sst", file_system_.get());
