@@ -22,10 +22,9 @@ struct CompactionStyle {
     // Lazy leveling (Dayan and Idreos, "Dostoevsky", SIGMOD 2018). The levels above the last hold
     // runs that are merged seldom: as many as levels are there, so that the next of them takes what
     // level 0 has. Once they have 2 / level_size_multiplier of what the last level has, they go
-    // down to it together. Space as kLeveled, on average. Writes as much as kLeveled does where
-    // that has two levels, four fifths where it has four and the last is a third full, two thirds
-    // where that is full. A look-up asks up to six runs and level 0: of absent keys, a few filters
-    // more.
+    // down to it together. Space as kLeveled, on average. The deeper the tree, the less it
+    // writes beside kLeveled: as much with 200 memtables of data, four fifths with 1,800. A look-up
+    // asks up to six runs and level 0: of absent keys, a few filters more.
     kLazyLeveled,
     // The last level is a run as the others and is merged, whole, once twice its size lies above
     // it. Least writing; up to three times the data in space, and once more while that merge runs.
