@@ -23,15 +23,22 @@ bool MayHaveKeys(const SstableFile& file, std::string_view lower, std::string_vi
 // be asked in vain.
 bool MayHaveKeysInRange(const Version& version, std::string_view lower, std::string_view upper) {
   const InternalKeyComparator& comparator = version.comparator();
-  for (int level = 0; level < kNumLevels; level++) {
-    for (const auto& file : version.files(level)) {
-      // Linear up to the end of the range; behind that nothing of a sorted level is looked at.
-      if (file->EndsBefore(lower, comparator)) continue;
-      if (comparator.CompareUserKeys(file->smallest_user_key(), upper) >= 0) {
-        if (level == 0) continue;
-        break;
-      }
-      if (MayHaveKeys(*file, lower, upper, comparator.is_bytewise())) return true;
+  const auto begins_before_end = [&](const SstableFile& file) {
+    return comparator.CompareUserKeys(file.smallest_user_key(), upper) < 0;
+  };
+  const auto may_have_keys = [&](const SstableFile& file) {
+    return MayHaveKeys(file, lower, upper, comparator.is_bytewise());
+  };
+  for (const auto& file : version.files(0)) {
+    if (file->EndsBefore(lower, comparator) || !begins_before_end(*file)) continue;
+    if (may_have_keys(*file)) return true;
+  }
+  for (const auto& [level, index, tombstones] : version.sorted_levels()) {
+    // One search for where the range begins; from there on mostly the first file decides.
+    const Version::Files& files = version.files(level);
+    for (size_t i = index.LowerBound(lower); i < files.size(); i++) {
+      if (!begins_before_end(*files[i])) break;
+      if (may_have_keys(*files[i])) return true;
     }
   }
   return false;
