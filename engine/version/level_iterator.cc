@@ -31,6 +31,17 @@ LevelIterator::LevelIterator(std::vector<std::shared_ptr<SstableFile>> files,
       level_(level),
       questions_(questions) {}
 
+void LevelIterator::TakeOver(std::unique_ptr<SstableIterator> table, std::string_view user_key) {
+  index_ = 0;
+  table_ = std::move(table);
+  asked_from_.emplace(user_key);
+}
+
+// The file's entries from a key on are the same each time, and statistics would count it twice.
+bool LevelIterator::WasAskedFrom(std::string_view user_key) {
+  return std::exchange(asked_from_, std::nullopt) == user_key;
+}
+
 // The table iterator is kept while the file stays the same: a seek within it reuses its block.
 // Compaction and ordinary scans pass files in order, so one open iterator at a time is enough.
 //
@@ -92,8 +103,11 @@ void LevelIterator::Seek(std::string_view internal_key) {
   const auto index = static_cast<size_t>(found - files_.begin());
   // In any file but the last there is something to find: its largest key.
   auto answer = RangeQuestions::Answer::kNotAsked;
-  if (questions_ != nullptr && index + 1 == files_.size()) [[unlikely]]
-    answer = questions_->AskFrom(*files_[index], level_, internal_key);
+  if (questions_ != nullptr && index + 1 == files_.size()) [[unlikely]] {
+    if (!WasAskedFrom(UserKey(internal_key))) {
+      answer = questions_->AskFrom(*files_[index], level_, internal_key);
+    }
+  }
   Open(answer == RangeQuestions::Answer::kNo ? files_.size() : index);
   if (table_ != nullptr) table_->Seek(internal_key);
   if (answer == RangeQuestions::Answer::kMaybe) NoteOutcome();

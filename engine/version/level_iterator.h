@@ -3,7 +3,9 @@
 #define WINNOW_ENGINE_VERSION_LEVEL_ITERATOR_H_
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +34,10 @@ class LevelIterator final : public InternalIterator {
                 const InternalKeyComparator& comparator, const SstableReadOptions& options,
                 int level, RangeQuestions* questions);
 
+  // Goes on with an iterator over its only file, which stands where a seek put it. That seek asked
+  // `questions` from `user_key` on: the first of this iterator from there does not ask again.
+  void TakeOver(std::unique_ptr<SstableIterator> table, std::string_view user_key);
+
   bool Valid() const override { return table_ != nullptr && table_->Valid(); }
   void SeekToFirst() override;
   void SeekToLast() override;
@@ -48,6 +54,8 @@ class LevelIterator final : public InternalIterator {
   void Open(size_t index);
   void SkipForward();
   void SkipBackward();
+  // Whether whoever made this iterator asked what a seek forward would ask. True at most once.
+  bool WasAskedFrom(std::string_view user_key);
   // Of a seek in table_, whose range filter let it through.
   void NoteOutcome();
 
@@ -59,7 +67,8 @@ class LevelIterator final : public InternalIterator {
   std::unique_ptr<SstableIterator> table_;
   const int level_ = 0;
   RangeQuestions* const questions_ = nullptr;
-  absl::Status status_;  // of opening a file; clears with the next seek
+  std::optional<std::string> asked_from_;  // by TakeOver's caller
+  absl::Status status_;                    // of opening a file; clears with the next seek
 };
 
 }  // namespace winnow

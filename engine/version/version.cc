@@ -204,9 +204,16 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     (present ? counters->true_positive : counters->false_positive).Increment();
   }
   if (!found.has_value()) return;
-  // Later seeks are to be asked about, too: a level iterator does that.
-  if (questions != nullptr) return add();
-  iterators->push_back(std::move(iterator));
+  if (questions == nullptr) {
+    iterators->push_back(std::move(iterator));
+    return;
+  }
+  // Later seeks are to be asked about, too: a level iterator does that, but not of this one again,
+  // which is mostly the first that is made.
+  auto asking = std::make_unique<LevelIterator>(LevelIterator::Files(&file, 1), comparator_,
+                                                context.read_options, level, questions);
+  asking->TakeOver(std::move(iterator), *range.lower);
+  iterators->push_back(std::move(asking));
 }
 
 bool Version::IsPassed(const SstableFile& file, const IteratorRange& range,
