@@ -42,6 +42,30 @@ uint32_t LowBitsOf(uint64_t universe, uint64_t num_codes) {
   return std::min(static_cast<uint32_t>(std::bit_width(per_code)) - 1, internal::kMaxLowBits);
 }
 
+// How many bits a number has within its piece. Of ascending, distinct numbers, at least two, in a
+// universe of at least twice as many.
+//
+// Where a piece lands decides for all questions close to its keys, and most of all where keys stand
+// at equal distances and another piece of such keys lands upon them. So no piece has more than a
+// thousandth of the keys: what a seed does to a file is then the mean of a thousand draws. But a
+// piece is longer than any range of which something is promised, and so such a range lies in two
+// at most; and within that it is as long as can be, since keys that are close to each other and
+// far from all others take up less of the universe the fewer pieces they are torn into.
+uint8_t PieceBitsOf(const std::vector<uint64_t>& numbers, uint64_t universe) {
+  constexpr size_t kShare = 1024;
+  const size_t most_keys = std::max<size_t>(1, numbers.size() / kShare);
+  // So many keys and one more never have all but their last piece_bits bits in common.
+  uint64_t nearest = ~uint64_t{0};
+  for (size_t i = most_keys; i < numbers.size(); ++i) {
+    nearest = std::min(nearest, numbers[i] ^ numbers[i - most_keys]);
+  }
+  // From a key's share of the universe, which is the longest range, to all of it.
+  const auto shortest = static_cast<int>(std::bit_width(universe / numbers.size()));
+  const auto longest = static_cast<int>(std::bit_width(universe)) - 1;
+  const auto wanted = static_cast<int>(std::bit_width(nearest)) - 1;
+  return static_cast<uint8_t>(std::clamp(wanted, shortest, longest));
+}
+
 // Elias-Fano codes of ascending numbers below header.universe.
 void WriteCodes(const std::vector<uint64_t>& codes, const RangeHeader& header,
                 const RangeLayout& layout, std::string* block) {
@@ -159,8 +183,10 @@ std::string RangeFilterBuilder::Finish() {
     header.universe = header.largest - header.smallest + 1;
     for (size_t i = 0; i < codes.size(); ++i) codes[i] = numbers_[i] - header.smallest;
   } else {
+    header.piece_bits = PieceBitsOf(numbers_, header.universe);
     for (size_t i = 0; i < codes.size(); ++i) {
-      codes[i] = internal::CodeOfNumber(numbers_[i], header.universe, hash_seed_);
+      codes[i] =
+          internal::CodeOfNumber(numbers_[i], header.piece_bits, header.universe, hash_seed_);
     }
     // Within a piece the codes keep the order of the numbers, between pieces they do not.
     std::sort(codes.begin(), codes.end());

@@ -38,6 +38,7 @@ RangeFilterReader RangeFilterReader::Open(std::string_view block, FilterState* s
   reader.low_bits_ = header.low_bits;
   reader.number_bytes_ = header.number_bytes;
   reader.shortest_bytes_ = header.shortest_bytes;
+  reader.piece_bits_ = header.piece_bits;
   reader.num_keys_ = header.num_codes;
   reader.universe_ = header.universe;
   reader.smallest_ = header.smallest;
@@ -103,7 +104,7 @@ RangeFilterAnswer RangeFilterReader::Ask(std::string_view lower,
 
 // The bound of the Grafite paper, for as much of the range as lies between the smallest and the
 // largest key: each of its numbers has the code of one of the keys with a probability of at most
-// num_keys / universe.
+// num_keys / universe. A range that is asked piece by piece has no more numbers for it.
 double RangeFilterReader::PromisedRate(uint64_t first, uint64_t last) const {
   if (num_keys_ == 0 || last < smallest_ || first > largest_ || is_exact_) return 0;
   const double length =
@@ -116,20 +117,24 @@ bool RangeFilterReader::HasNumberBetween(uint64_t first, uint64_t last) const {
   first = std::max(first, smallest_);
   last = std::min(last, largest_);
   if (is_exact_) return HasCodeBetween(first - smallest_, last - smallest_);
-  // A range of so many numbers takes every code.
-  if (last - first >= universe_ - 1) return true;
-  // The range is shorter than a piece, so that it lies in one, or in two neighbours.
-  const uint64_t piece = first / universe_;
-  if (last / universe_ == piece) return HasCodeOfPiece(first, last);
-  // Not above `last`, and so without overflow.
-  const uint64_t end = (piece + 1) * universe_;
-  return HasCodeOfPiece(first, end - 1) || HasCodeOfPiece(end, last);
+  const uint64_t last_piece = last >> piece_bits_;
+  if (last_piece - (first >> piece_bits_) >= internal::kMostPieces) return true;
+  // Mostly the range lies in one piece, or in two neighbours.
+  while (first >> piece_bits_ != last_piece) {
+    // Not above `last`, and so without overflow.
+    const uint64_t end = ((first >> piece_bits_) + 1) << piece_bits_;
+    if (HasCodeOfPiece(first, end - 1)) return true;
+    first = end;
+  }
+  return HasCodeOfPiece(first, last);
 }
 
 // Within a piece the codes of a range go up by one, but from the last code of all to the first.
 bool RangeFilterReader::HasCodeOfPiece(uint64_t first, uint64_t last) const {
-  const uint64_t first_code = internal::CodeOfNumber(first, universe_, hash_seed_);
-  const uint64_t last_code = internal::CodeOfNumber(last, universe_, hash_seed_);
+  const uint64_t first_code = internal::CodeOfNumber(first, piece_bits_, universe_, hash_seed_);
+  // Below 2^64, as no piece is longer than the universe.
+  uint64_t last_code = first_code + (last - first);
+  if (last_code >= universe_) last_code -= universe_;
   if (first_code <= last_code) return HasCodeBetween(first_code, last_code);
   return HasCodeBetween(first_code, universe_ - 1) || HasCodeBetween(0, last_code);
 }

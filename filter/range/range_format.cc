@@ -17,7 +17,7 @@ namespace {
 // before what they bound.
 
 constexpr std::string_view kMagic("WNWRANGE", 8);
-constexpr uint8_t kFormatVersion = 1;
+constexpr uint8_t kFormatVersion = 2;
 constexpr uint64_t kMaxUniverse = uint64_t{1} << 63;
 
 constexpr uint64_t kMagicAt = 0;
@@ -34,7 +34,8 @@ constexpr uint64_t kLargestAt = 48;
 constexpr uint64_t kHashSeedAt = 56;
 constexpr uint64_t kBlockBytesAt = 64;
 constexpr uint64_t kShortestBytesAt = 72;
-constexpr uint64_t kReservedAt = 73;  // to the end of the header
+constexpr uint64_t kPieceBitsAt = 73;
+constexpr uint64_t kReservedAt = 74;  // to the end of the header
 constexpr uint64_t kHeaderBytes = 80;
 
 // So many zeros follow the low halves that the last can be loaded with eight bytes.
@@ -51,16 +52,20 @@ bool FieldsMakeSense(const RangeHeader& header) {
   if (header.num_codes == 0) {
     return header.universe == 0 && header.low_bits == 0 && !header.is_exact &&
            header.smallest == 0 && header.largest == 0 && header.prefix_bytes == 0 &&
-           header.number_bytes == 0 && header.shortest_bytes == 0;
+           header.number_bytes == 0 && header.shortest_bytes == 0 && header.piece_bits == 0;
   }
   // Up to 2^63, so that adding two codes cannot overflow (CodeOfNumber).
   if (header.universe == 0 || header.universe > kMaxUniverse) return false;
   if (header.low_bits > kMaxLowBits || header.smallest > header.largest) return false;
   if (header.number_bytes > sizeof(uint64_t)) return false;
   if (header.shortest_bytes > header.number_bytes) return false;
-  // Codes are distinct; and codes that are the numbers themselves end with the largest.
-  return header.num_codes <= header.universe &&
-         (!header.is_exact || header.largest - header.smallest == header.universe - 1);
+  // Codes are distinct.
+  if (header.num_codes > header.universe) return false;
+  // Codes that are the numbers themselves end with the largest, and know no pieces.
+  if (header.is_exact) {
+    return header.largest - header.smallest == header.universe - 1 && header.piece_bits == 0;
+  }
+  return header.piece_bits < 64 && uint64_t{1} << header.piece_bits <= header.universe;
 }
 
 // Do the directory and the upper halves agree with each other and the header? All that readers
@@ -136,6 +141,7 @@ std::string MakeUnsealedRangeBlock(const RangeHeader& header, const RangeLayout&
   StoreField<uint64_t>(header.hash_seed, kHashSeedAt, &block);
   StoreField<uint64_t>(layout.block_bytes, kBlockBytesAt, &block);
   StoreField<uint8_t>(header.shortest_bytes, kShortestBytesAt, &block);
+  StoreField<uint8_t>(header.piece_bits, kPieceBitsAt, &block);
   return block;
 }
 
@@ -170,6 +176,7 @@ FilterState ParseRangeBlock(std::string_view block, RangeHeader* header, RangeLa
                         .is_exact = exact == 1,
                         .number_bytes = LoadField<uint8_t>(block, kNumberBytesAt),
                         .shortest_bytes = LoadField<uint8_t>(block, kShortestBytesAt),
+                        .piece_bits = LoadField<uint8_t>(block, kPieceBitsAt),
                         .num_codes = LoadField<uint64_t>(block, kNumCodesAt),
                         .universe = LoadField<uint64_t>(block, kUniverseAt),
                         .smallest = LoadField<uint64_t>(block, kSmallestAt),

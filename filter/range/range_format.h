@@ -24,6 +24,7 @@ struct RangeHeader {
   bool is_exact = false;
   uint8_t number_bytes = 0;    // of the longest key behind the prefix, at most eight
   uint8_t shortest_bytes = 0;  // of the shortest, at most number_bytes
+  uint8_t piece_bits = 0;      // 2^piece_bits numbers keep their order; 0 if exact
   uint64_t num_codes = 0;
   uint64_t universe = 0;  // codes are below it
   uint64_t smallest = 0;  // number of a key
@@ -53,16 +54,21 @@ void SealRangeBlock(std::string* block);
 // Checks everything: after this no bit of the block leads a reader outside it.
 FilterState ParseRangeBlock(std::string_view block, RangeHeader* header, RangeLayout* layout);
 
-// The code of a number: neighbours stay neighbours, but where a piece of `universe` numbers ends.
-// Each piece is turned by an amount of its own. The remainder is at most universe - 1, so that the
-// sum does not overflow below 2^63.
-inline uint64_t CodeOfNumber(uint64_t number, uint64_t universe, uint64_t hash_seed) {
-  const uint64_t piece = number / universe;
+// A longer range, in pieces, is "maybe": each piece costs a search, and one is already longer than
+// any range of which something is promised.
+inline constexpr uint64_t kMostPieces = 16;
+
+// The code of a number: neighbours stay neighbours, but where a piece of 2^piece_bits numbers ends.
+// Each piece is turned by an amount of its own. No piece is longer than the universe, so that its
+// codes are distinct, and the sum does not overflow below 2^63.
+inline uint64_t CodeOfNumber(uint64_t number, uint32_t piece_bits, uint64_t universe,
+                             uint64_t hash_seed) {
+  const uint64_t piece = number >> piece_bits;
   char bytes[sizeof(piece)];
   for (size_t i = 0; i < sizeof(piece); ++i) bytes[i] = static_cast<char>(piece >> (8 * i));
   const uint64_t hash = HashKey({bytes, sizeof(bytes)}, hash_seed);
   const auto turn = static_cast<uint64_t>((static_cast<unsigned __int128>(hash) * universe) >> 64);
-  const uint64_t code = number - piece * universe + turn;
+  const uint64_t code = number - (piece << piece_bits) + turn;
   return code < universe ? code : code - universe;
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstring>
 #include <string>
 
 #include "winnow/filter/range_filter.h"
@@ -31,7 +33,7 @@ FilterState StateOf(std::string_view block) {
 TEST(RangeFormatTest, TheBytesOfAFilterNeverChange) {
   const std::string block = SmallBlock();
   EXPECT_EQ(block.substr(0, 8), "WNWRANGE");
-  EXPECT_EQ(HashKey(block, 0), 0xb5b0246056a15875) << "recorded";
+  EXPECT_EQ(HashKey(block, 0), 0x79dd74e98f2294fa) << "recorded";
   EXPECT_EQ(block.substr(block.size() - 4), "key:");
 }
 
@@ -54,8 +56,32 @@ TEST(RangeFormatTest, EveryLengthButItsOwnIsReported) {
 
 TEST(RangeFormatTest, ANewerVersionIsNotDamage) {
   std::string block = SmallBlock();
-  block[16] = 2;
+  block[16] = 3;
   EXPECT_EQ(StateOf(block).code, FilterStateCode::kUnknownVersion);
+}
+
+// Version 1 had longer pieces, which no field said.
+TEST(RangeFormatTest, AnEarlierVersionIsNotRead) {
+  std::string block = SmallBlock();
+  block[16] = 1;
+  internal::SealRangeBlock(&block);
+  EXPECT_EQ(StateOf(block).code, FilterStateCode::kUnknownVersion);
+}
+
+TEST(RangeFormatTest, PiecesLongerThanTheUniverseAreDamage) {
+  std::string block = SmallBlock();
+  ASSERT_NE(block[73], 0) << "not exact";
+  uint64_t universe;
+  std::memcpy(&universe, &block[32], sizeof(universe));
+  const auto longest = static_cast<char>(std::bit_width(universe) - 1);
+  for (const char bits : {char{0}, longest, static_cast<char>(longest + 1), char{63}, char{64},
+                          static_cast<char>(255)}) {
+    block[73] = bits;
+    internal::SealRangeBlock(&block);
+    const bool is_sound = static_cast<uint8_t>(bits) <= static_cast<uint8_t>(longest);
+    EXPECT_EQ(StateOf(block).code, is_sound ? FilterStateCode::kOk : FilterStateCode::kDamaged)
+        << int{static_cast<uint8_t>(bits)};
+  }
 }
 
 // Whoever can make checksums can write any fields: no bit of them may lead outside the block.

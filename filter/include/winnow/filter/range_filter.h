@@ -1,7 +1,9 @@
 // A range filter answers "is any key between these two?" with "no" or "maybe", where a filter of
 // whole keys can say nothing. It is Grafite (Costa, Ferragina, Vinciguerra, SIGMOD 2024): a hash
 // that keeps neighbours together, and the sorted hashes in Elias-Fano codes. Its rate holds for any
-// ranges and keys, those close to the keys too, as long as nobody who chooses them knows the seed.
+// ranges and keys, those close to the keys too, as long as nobody who chooses them knows the seed;
+// and it holds for each filter, not only in the mean over seeds: neighbours are kept together in
+// pieces, each hashed for itself, of which there are a thousand or more.
 //
 //   auto builder = RangeFilterBuilder::Create(10, seed);          // 10 bits a key
 //   for (std::string_view key : sorted_keys) builder->Add(key);
@@ -17,7 +19,10 @@
 //
 // A range of `length` numbers that holds no key is "maybe" with a probability of at most
 // num_keys * length / universe, that is length / 2^(bits - 2): at 12 bits a key 0.1 % for one
-// number, 10 % for a hundred, and nothing is gained from a thousand on.
+// number, 10 % for a hundred, and nothing is gained from a thousand on. Where a range crosses from
+// one piece to the next it is two questions, of as many numbers together, and the bound is the
+// same. A range of more than 16 pieces, each of more than universe / num_keys numbers, is "maybe"
+// if it holds anything between the smallest and the largest key.
 
 #ifndef WINNOW_FILTER_RANGE_FILTER_H_
 #define WINNOW_FILTER_RANGE_FILTER_H_
@@ -132,6 +137,7 @@ class RangeFilterReader {
   uint32_t low_bits_ = 0;
   uint32_t number_bytes_ = 0;
   uint32_t shortest_bytes_ = 0;
+  uint32_t piece_bits_ = 0;
   uint64_t num_keys_ = 0;
   uint64_t universe_ = 0;
   uint64_t smallest_ = 0;
