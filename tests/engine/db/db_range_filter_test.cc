@@ -66,7 +66,8 @@ bool HasAny(MemoryDb* db, const ReadOptions& read) {
 }
 
 // Numbers at distances of chance. At equal ones the filter is wrong of all questions of a piece at
-// once, and the rate, under a hash that is drawn anew each time, wavers more (range_filter_seeds_test).
+// once, and the rate, under a hash that is drawn anew each time, wavers more (see
+// range_filter_seeds_test).
 std::vector<uint64_t> FillScatteredNumbers(MemoryDb* db) {
   std::mt19937_64 random(2);
   std::vector<uint64_t> numbers;

@@ -2,8 +2,9 @@
 // whole keys can say nothing. It is Grafite (Costa, Ferragina, Vinciguerra, SIGMOD 2024): a hash
 // that keeps neighbours together, and the sorted hashes in Elias-Fano codes. Its rate holds for any
 // ranges and keys, those close to the keys too, as long as nobody who chooses them knows the seed;
-// and it holds for each filter, not only in the mean over seeds: neighbours are kept together in
-// pieces, each hashed for itself, of which there are a thousand or more.
+// and no seed takes a filter of thousands of keys far from it, since neighbours are kept together
+// in pieces, a thousand or more, each hashed for itself. (filter/range/FORMAT.md has the
+// arithmetic.)
 //
 //   auto builder = RangeFilterBuilder::Create(10, seed);          // 10 bits a key
 //   for (std::string_view key : sorted_keys) builder->Add(key);
