@@ -158,7 +158,26 @@ class MissingOperator final : public MergeOperator {
   const std::string name_;
 };
 
+// Merges nothing either; no PartialMerge, so that compactions keep the operands apart.
+class StandInOperator final : public MergeOperator {
+ public:
+  explicit StandInOperator(std::string_view name) : name_(name) {}
+  std::string_view Name() const override { return name_; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    return absl::FailedPreconditionError("this program does not have it");
+  }
+
+ private:
+  const std::string name_;
+};
+
 }  // namespace
+
+std::shared_ptr<const MergeOperator> MergeOperatorStandIn(std::string_view name) {
+  return std::make_shared<const StandInOperator>(name);
+}
 
 std::shared_ptr<const MergeOperator> MissingMergeOperator(std::string_view name) {
   // Most families have none: they share one.

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,6 +15,7 @@
 #include "engine/log/log_format.h"
 #include "tests/tools/winnow_cli_shell.h"
 #include "winnow/db.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow {
 namespace {
@@ -45,6 +49,128 @@ TEST(WinnowCliForeignDatabase, AnotherComparatorIsRefusedAndNamed) {
     EXPECT_EQ(result.exit_code, 3) << command;
     EXPECT_NE(result.output.find("test.reverse"), std::string::npos) << result.output;
   }
+}
+
+// "x" and "y" make "xy", as none of the built-in operators does.
+class JoinOperator : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.join"; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    result->append(existing.value_or(""));
+    for (const std::string_view operand : operands) result->append(operand);
+    return absl::OkStatus();
+  }
+};
+
+// "default" and "users", both with the operator; "plain", which has none.
+class OwnMergeOperator : public testing::Test {
+ protected:
+  OwnMergeOperator() {
+    const std::unique_ptr<DB> db = Open();
+    const absl::StatusOr<ColumnFamily*> users = db->CreateColumnFamily(WithOperator(), "users");
+    EXPECT_TRUE(users.ok() && db->CreateColumnFamily({}, "plain").ok());
+    for (ColumnFamily* family : {db->DefaultColumnFamily(), users.value_or(nullptr)}) {
+      EXPECT_TRUE(db->Put(WriteOptions(), family, "a", "1").ok());
+      EXPECT_TRUE(db->Put(WriteOptions(), family, "m", "2").ok());
+      EXPECT_TRUE(db->Flush(family).ok());
+      EXPECT_TRUE(db->Merge(WriteOptions(), family, "m", "3").ok());
+      EXPECT_TRUE(db->Flush(family).ok());
+      EXPECT_TRUE(db->Merge(WriteOptions(), family, "m", "4").ok());
+    }
+    EXPECT_TRUE(db->Close().ok());
+  }
+
+  static Options WithOperator() {
+    Options options;
+    options.merge_operator = std::make_shared<const JoinOperator>();
+    return options;
+  }
+
+  std::unique_ptr<DB> Open() {
+    Options options = WithOperator();
+    const auto names = DB::ListColumnFamilies(options, path_);
+    if (names.ok()) options.column_families["users"] = options;
+    auto db = DB::Open(options, path_);
+    EXPECT_TRUE(db.ok()) << db.status();
+    return *std::move(db);
+  }
+
+  std::string Read(std::string_view family_name, std::string_view key) {
+    const std::unique_ptr<DB> db = Open();
+    const absl::StatusOr<ColumnFamily*> family = db->FindColumnFamily(family_name);
+    std::string value;
+    const absl::Status read = db->Get(ReadOptions(), *family, key, &value);
+    return read.ok() ? value : read.ToString();
+  }
+
+  const ScratchShell shell_;
+  const std::string path_ = shell_.directory() + "/db";
+};
+
+TEST_F(OwnMergeOperator, CommandsThatMergeNothingWorkAndLoseNoOperand) {
+  ASSERT_EQ(
+      shell_.Run("seq 9 | sed 's/$/\tv/' > lines; winnow sst-build lines --out=t.sst").exit_code,
+      0);
+  for (const char* command : {"get a",
+                              "get a --family=users",
+                              "put b 5",
+                              "put b 5 --family=users",
+                              "delete b",
+                              "stats",
+                              "property winnow.stats",
+                              "explain a",
+                              "explain m",
+                              "families",
+                              "sst",
+                              "wal",
+                              "manifest",
+                              "verify",
+                              "compact",
+                              "compact --family=users",
+                              "refilter --filter=ribbon:1%",
+                              "load lines",
+                              "ingest t.sst --family=users",
+                              "put c 6 --set=write_buffer_bytes=1M",
+                              "options --set=compression=zstd",
+                              "families create more",
+                              "families drop more",
+                              "table create t f",
+                              "table list",
+                              "put k v --family=plain",
+                              "checkpoint copy",
+                              "backup backups",
+                              "repair",
+                              "verify"}) {
+    const ShellResult result = shell_.Run(std::string("winnow ") + command + " --db=db");
+    EXPECT_EQ(result.exit_code, 0) << command << ": " << result.output;
+  }
+  EXPECT_EQ(Read("default", "m"), "234");
+  EXPECT_EQ(Read("users", "m"), "234");
+  EXPECT_EQ(Read("users", "b"), "5");
+}
+
+TEST_F(OwnMergeOperator, KeysWithOperandsAndNewOperandsAreRefusedByItsName) {
+  for (const char* command :
+       {"get m", "mget m", "scan", "count", "merge m 5", "merge new 5", "merge m 5 --family=users",
+        "get a --set=merge_operator=max", "put a 2 --set=merge_operator=max"}) {
+    const ShellResult result = shell_.Run(std::string("winnow ") + command + " --db=db");
+    EXPECT_EQ(result.exit_code, 3) << command;
+    EXPECT_NE(result.output.find("'test.join'"), std::string::npos) << result.output;
+  }
+  EXPECT_EQ(Read("default", "m"), "234");
+  // A family that has none does not get that of another.
+  const ShellResult other = shell_.Run("winnow merge k v --db=db --family=plain");
+  EXPECT_NE(other.output.find("has no merge operator"), std::string::npos) << other.output;
+}
+
+TEST_F(OwnMergeOperator, ALogSetAsideIsWrittenAgainWithItsOperands) {
+  const ShellResult result = shell_.Run(
+      "cp $(ls db/*.log | tail -1) kept.log; winnow compact --db=db >/dev/null;"
+      "winnow replay kept.log --db=db");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(Read("users", "m"), "2344");
 }
 
 TEST(WinnowCliForeignDatabase, ANewerFormatIsRefusedByEveryCommandAndLeftAsItIs) {

@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
+#include "engine/db/merge_operator_stand_ins.h"
+#include "engine/db/recorded_options.h"
 #include "engine/file_system/forwarding_file_system.h"
 #include "engine/table/reserve_tables.h"
 #include "engine/version/file_names.h"
@@ -122,6 +124,14 @@ absl::Status CheckFilterFlags(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
+// A program's own operators are not here. What needs no merging works without them.
+void StandInForMergeOperators(const Arguments& arguments, Options* options) {
+  const absl::StatusOr<RecordedOptions> recorded =
+      ReadRecordedOptions(*FileSystemAsTyped(), arguments.Text("db").value_or(""));
+  if (!recorded.ok()) return;  // the opening says why
+  AddMergeOperatorStandIns(MergeOperatorsMissingIn(*options, *recorded), options);
+}
+
 // A database that cannot be read has none: whoever opens it then hears why.
 Options OptionsLastUsed(const Arguments& arguments, Access access) {
   Options options;
@@ -134,6 +144,7 @@ Options OptionsLastUsed(const Arguments& arguments, Access access) {
     return options;
   }
   DB::LoadOptions(arguments.Text("db").value_or(""), &options).IgnoreError();
+  StandInForMergeOperators(arguments, &options);
   // Amounts that are recorded, and not given again, give way to a budget.
   if (IsSet(arguments, "filter_memory_budget")) {
     options.filter.clear();

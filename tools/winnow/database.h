@@ -41,10 +41,12 @@ absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments, Access acces
 
 // The same for opening --db: what they leave open is as the database was last opened, if the
 // command writes. So that what this program writes and records is what the database's own would.
-// Settings of a column family are those of --family.
+// Settings of a column family are those of --family. For a merge operator that only the program has
+// which wrote the database there is a stand-in: operands are kept as they are, and keys that have
+// some cannot be read.
 absl::StatusOr<Options> OptionsToOpen(const Arguments& arguments, Access access);
 
-// The same without any setting of a column family.
+// The same without any setting of a column family, as for tables, whose schemas have them.
 absl::StatusOr<Options> OptionsOfAllFamilies(const Arguments& arguments, Access access);
 
 // DB::Open, with one message for a directory that holds no database.
@@ -62,7 +64,7 @@ absl::StatusOr<bool> HoldsDatabase(const std::string& path);
 // What to print of the problems that a check found: a line each.
 std::vector<std::string> Messages(const std::vector<VerifyProblem>& problems);
 
-// The bytes of a key or value given as a word: as it stands, or hexadecimal with --hex.
+// The bytes of a key or value given as a word: as it stands, or as --hex or --escaped say.
 absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std::string& word);
 absl::StatusOr<std::string> BytesOfPositional(const Arguments& arguments, size_t position);
 

@@ -5,11 +5,18 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/coding.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow::cli {
 
 absl::StatusOr<std::string> MergeOperandOf(const std::string& merge_operator,
                                            const std::string& word, bool is_bytes) {
+  // Its own rules for operands are as unknown: one that it cannot merge would spoil the key.
+  if (!merge_operator.empty() && !ParseMergeOperator(merge_operator).ok()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "merge operator '", merge_operator,
+        "' belongs to the program that wrote the database, and operands come from it"));
+  }
   const bool is_unsigned = merge_operator == "uint64_add";
   if (is_bytes || (!is_unsigned && merge_operator != "int64_add")) return word;
   uint64_t number = 0;

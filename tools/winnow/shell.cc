@@ -42,7 +42,7 @@ shell::Session::Opener OpenerFor(const Arguments& arguments) {
           absl::StrCat("no database in ", path, " yet: create 't', 'f' makes one"));
     }
     const Access access = creates ? Access::kWriteOrCreate : Access::kWriteExisting;
-    WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments, access));
+    WINNOW_ASSIGN_OR_RETURN(const Options options, OptionsOfAllFamilies(arguments, access));
     return TableDatabase::Open(options, path);
   };
 }

@@ -259,7 +259,7 @@ absl::StatusOr<ExitCode> RunTable(const Arguments& arguments, Output& output) {
                           creates ? DatabasePath(arguments) : ExistingDatabasePath(arguments));
   WINNOW_ASSIGN_OR_RETURN(
       const Options options,
-      DatabaseOptions(arguments, creates ? Access::kWriteOrCreate : Access::kWriteExisting));
+      OptionsOfAllFamilies(arguments, creates ? Access::kWriteOrCreate : Access::kWriteExisting));
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<TableDatabase> tables,
                           TableDatabase::Open(options, path));
   WINNOW_ASSIGN_OR_RETURN(const ExitCode code, action->run({*tables, words, arguments, output}));
