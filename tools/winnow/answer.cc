@@ -1,6 +1,8 @@
 #include "tools/winnow/answer.h"
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
 
 namespace winnow::cli {
 
@@ -25,9 +27,16 @@ TextForm PrintedForm(const Arguments& arguments) {
 }
 
 absl::StatusOr<TextForm> FormOfFlags(const Arguments& arguments) {
-  if (!arguments.Has("raw")) return PrintedForm(arguments);
-  if (!arguments.Has("hex")) return TextForm::kRaw;
-  return absl::InvalidArgumentError("give --raw or --hex, not both");
+  std::string_view given;
+  for (const std::string_view flag : {"raw", "hex", "escaped"}) {
+    if (!arguments.Has(flag)) continue;
+    if (!given.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("give --", ToAbsl(given), " or --", ToAbsl(flag), ", not both"));
+    }
+    given = flag;
+  }
+  return given == "raw" ? TextForm::kRaw : PrintedForm(arguments);
 }
 
 void PrintPair(std::string_view key, std::string_view value, const PairFormat& format,

@@ -24,7 +24,7 @@ ExitCode PrintDone(const Arguments& arguments, Output& output);  // {"ok":true}
 // How keys and values are printed that may hold any bytes: with --hex as digits, else escaped.
 TextForm PrintedForm(const Arguments& arguments);
 
-// The form that --raw and --hex ask for. InvalidArgument: both were given.
+// The form that --raw, --hex and --escaped ask for. InvalidArgument: two of them were given.
 absl::StatusOr<TextForm> FormOfFlags(const Arguments& arguments);
 
 // How keys with their values are printed, one pair a line: KEY<TAB>VALUE or an object.

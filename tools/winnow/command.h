@@ -37,6 +37,10 @@ struct Positionals {
 
 inline constexpr size_t kAnyNumber = ~size_t{0};
 
+// Of commands whose words are keys, which take it from each other's output.
+inline constexpr FlagSpec kEscapedFlag = {
+    "escaped", "", "keys and values with escapes, in and out, as `winnow scan` prints\nthem"};
+
 struct Command {
   std::string_view name = "";  // one word, or a noun and a verb: "filter build"
   Positionals positionals = {};

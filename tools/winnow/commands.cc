@@ -57,7 +57,7 @@ absl::string_view Block(std::string_view text) { return absl::StripPrefix(ToAbsl
 constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
     "  0  done\n"
-    "  1  the key is absent (get, mget, explain, filter query, redis query; of table: get,\n"
+    "  1  the key is absent (get, mget, has, explain, filter query, redis query; of table: get,\n"
     "     get_counter, explain, exists), a condition does not hold (transact), damage was found\n"
     "     (verify, backup --list, --verify), or the user said no (destroy)\n"
     "  2  the command line is wrong: unknown command or flag, bad value, KEY over the limit\n"
@@ -68,20 +68,20 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),        SstBuildCommand(),      IngestCommand(),      ImportCommand(),
-      ExportCommand(),      GetCommand(),           MultiGetCommand(),    PutCommand(),
-      MergeCommand(),       DeleteCommand(),        TransactCommand(),    ScanCommand(),
-      CountCommand(),       ExplainCommand(),       StatsCommand(),       PlanCommand(),
-      PropertyCommand(),    OptionsCommand(),       CompactCommand(),     RefilterCommand(),
-      CompareCommand(),     TraceCommand(),         FamiliesCommand(),    TableCommand(),
-      ShellCommand(),       VerifyCommand(),        RepairCommand(),      ReplayCommand(),
-      CheckpointCommand(),  BackupCommand(),        RestoreCommand(),     DestroyCommand(),
-      SstCommand(),         WalCommand(),           ManifestCommand(),    FilterCommand(),
-      FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(),
-      FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand(),
+      LoadCommand(),       SstBuildCommand(),    IngestCommand(),        ImportCommand(),
+      ExportCommand(),     GetCommand(),         MultiGetCommand(),      HasCommand(),
+      PutCommand(),        MergeCommand(),       DeleteCommand(),        TransactCommand(),
+      ScanCommand(),       CountCommand(),       ExplainCommand(),       StatsCommand(),
+      PlanCommand(),       PropertyCommand(),    OptionsCommand(),       CompactCommand(),
+      RefilterCommand(),   CompareCommand(),     TraceCommand(),         FamiliesCommand(),
+      TableCommand(),      ShellCommand(),       VerifyCommand(),        RepairCommand(),
+      ReplayCommand(),     CheckpointCommand(),  BackupCommand(),        RestoreCommand(),
+      DestroyCommand(),    SstCommand(),         WalCommand(),           ManifestCommand(),
+      FilterCommand(),     FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(),
+      FilterInfoCommand(), FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand(),
 #ifdef WINNOW_CLI_REDIS
-      RedisCommand(),       RedisCreateCommand(),   RedisInfoCommand(),   RedisAddCommand(),
-      RedisQueryCommand(),  RedisDumpCommand(),     RedisLoadCommand(),   RedisRebuildCommand(),
+      RedisCommand(),      RedisCreateCommand(), RedisInfoCommand(),     RedisAddCommand(),
+      RedisQueryCommand(), RedisDumpCommand(),   RedisLoadCommand(),     RedisRebuildCommand(),
 #endif
   };
   return *commands;

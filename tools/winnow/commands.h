@@ -13,6 +13,7 @@ Command IngestCommand();      // ingest.cc
 Command ExportCommand();      // export.cc
 Command GetCommand();         // get.cc
 Command MultiGetCommand();    // get.cc
+Command HasCommand();         // get.cc
 Command PutCommand();         // put.cc
 Command MergeCommand();       // put.cc
 Command DeleteCommand();      // put.cc

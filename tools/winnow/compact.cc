@@ -77,7 +77,9 @@ deleted entries go, and each file gets the filter and compression set now.)",
       .examples = R"(
   winnow compact --db=/tmp/fruit
   winnow compact --db=/tmp/fruit --filter=cuckoo:0.1%   # new filters for all files)",
-      .flags = {{"from", "KEY", "begin at this key"}, {"to", "KEY", "end with this key"}},
+      .flags = {{"from", "KEY", "begin at this key"},
+                {"to", "KEY", "end with this key"},
+                kEscapedFlag},
       .run = RunCompact,
   };
 }

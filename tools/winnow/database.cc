@@ -340,11 +340,15 @@ std::vector<std::string> Messages(const std::vector<VerifyProblem>& problems) {
 }
 
 absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std::string& word) {
-  if (!arguments.Has("hex")) return word;
-  absl::StatusOr<std::string> bytes = FromText(word, TextForm::kHex);
+  const bool hex = arguments.Has("hex");
+  const bool escaped = arguments.Has("escaped");
+  if (!hex && !escaped) return word;
+  if (hex && escaped) return absl::InvalidArgumentError("give --hex or --escaped, not both");
+  const std::string_view flag = hex ? "--hex" : "--escaped";
+  absl::StatusOr<std::string> bytes = FromText(word, hex ? TextForm::kHex : TextForm::kEscaped);
   if (!bytes.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", word, "\" with --hex: ", bytes.status().message()));
+        absl::StrCat("\"", word, "\" with ", ToAbsl(flag), ": ", bytes.status().message()));
   }
   return bytes;
 }

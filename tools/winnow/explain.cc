@@ -42,7 +42,7 @@ the range have, and whether the file has entries there; exit code 1 if no place 
       .examples = R"(
   winnow explain --db=/tmp/fruit apple
   winnow explain --db=/tmp/fruit apple --to=apricot)",
-      .flags = {{"to", "KEY", "explain a scan from KEY to before this key"}},
+      .flags = {{"to", "KEY", "explain a scan from KEY to before this key"}, kEscapedFlag},
       .run = RunExplain,
   };
 }

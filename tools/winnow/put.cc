@@ -73,7 +73,9 @@ Keys hold up to 1 MiB, values up to 1 GiB; the empty key is a key.)",
       .examples = R"(
   winnow put --db=/tmp/fruit apple red
   winnow put --db=/tmp/fruit -- --odd-key value
-  winnow put --db=/tmp/fruit --hex 00ff 01)",
+  winnow put --db=/tmp/fruit --hex 00ff 01
+  winnow put --db=/tmp/fruit --escaped '\x00\xff' '\x01')",
+      .flags = {kEscapedFlag},
       .run = RunPut,
   };
 }
@@ -97,6 +99,7 @@ them, when somebody reads. The family gets it with --set=merge_operator=NAME, on
   winnow merge --db=/tmp/visits --set=merge_operator=uint64_add front-page 1
   winnow merge --db=/tmp/visits front-page 2
   winnow merge --db=/tmp/log --set=merge_operator=append:, alice login)",
+      .flags = {kEscapedFlag},
       .run = RunMerge,
   };
 }
@@ -109,12 +112,12 @@ Command DeleteCommand() {
       .summary = "remove a key, or a range of keys",
       .details = R"(
 An absent key is not an error. A range, all keys from KEY to before the one that --to names, is
-removed by one record, however many keys it has.)",
+removed by one record, however many keys it has. `winnow transact` deletes many keys at once.)",
       .json = R"({"ok":true})",
       .examples = R"(
   winnow delete --db=/tmp/fruit apple
   winnow delete --db=/tmp/fruit b --to=d)",
-      .flags = {{"to", "KEY", "remove all keys from KEY to before this one"}},
+      .flags = {{"to", "KEY", "remove all keys from KEY to before this one"}, kEscapedFlag},
       .run = RunDelete,
   };
 }

@@ -92,6 +92,7 @@ bytes themselves, --hex two digits per byte.)",
                 {"limit", "N", "stop after N entries (default: no limit)"},
                 {"reverse", "", "from the last key to the first"},
                 {"keys-only", "", "leave the values out"},
+                kEscapedFlag,
                 {"raw", "", "no escapes: for data known to be plain text"}},
       .run = RunScan,
   };
@@ -104,7 +105,7 @@ Command CountCommand() {
       .details = "Reads every entry; `winnow property estimate-num-keys` is quick and rough.",
       .json = R"({"count":N})",
       .examples = "  winnow count --db=/tmp/fruit --prefix=app",
-      .flags = {kFromFlag, kToFlag, kPrefixFlag},
+      .flags = {kFromFlag, kToFlag, kPrefixFlag, kEscapedFlag},
       .run = RunCount,
   };
 }
