@@ -13,7 +13,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
+#include "tools/flags/nearest_name.h"
 #include "tools/winnow/answer.h"
+#include "tools/winnow/bloom_filter_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/table_cells.h"
@@ -27,6 +29,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// Those whose values are lists.
+constexpr std::string_view kBloomFilter = "BLOOMFILTER";
 constexpr std::string_view kSignature = "SIGNATURE";
 
 absl::StatusOr<uint64_t> NumberOf(const std::string& name, const std::string& text) {
@@ -36,8 +40,11 @@ absl::StatusOr<uint64_t> NumberOf(const std::string& name, const std::string& te
 }
 
 absl::Status SetAttribute(const std::string& name, const std::string& value, FamilySchema* family) {
-  std::string* const text = name == "BLOOMFILTER"    ? &family->bloom_filter
-                            : name == "FILTER"       ? &family->filter
+  if (name == kBloomFilter) {
+    family->bloom_filter = BloomFilterOf(BloomFilterItems(value));
+    return absl::OkStatus();
+  }
+  std::string* const text = name == "FILTER"         ? &family->filter
                             : name == "GARBAGE_RULE" ? &family->garbage_rule
                             : name == kSignature     ? &family->signature
                                                      : nullptr;
@@ -62,7 +69,7 @@ absl::Status SetAttribute(const std::string& name, const std::string& value, Fam
 }
 
 // "NAME" or "NAME,ATTRIBUTE=VALUE,...". What is not said is as in `before`. Behind SIGNATURE=COLUMN
-// other columns follow likewise, up to what has a '='.
+// and BLOOMFILTER=PART others follow likewise, up to what has a '='.
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& word, const TableSchema& before) {
   const std::vector<std::string> parts = absl::StrSplit(word, ',');
   FamilySchema family{.name = parts[0]};
@@ -71,7 +78,7 @@ absl::StatusOr<FamilySchema> ParseFamily(const std::string& word, const TableSch
   }
   for (size_t i = 1; i < parts.size(); i++) {
     std::pair<std::string, std::string> pair = absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
-    const bool is_list = pair.first == kSignature;
+    const bool is_list = pair.first == kSignature || pair.first == kBloomFilter;
     for (; is_list && i + 1 < parts.size() && !absl::StrContains(parts[i + 1], '='); i++) {
       absl::StrAppend(&pair.second, ",", parts[i + 1]);
     }
@@ -291,9 +298,10 @@ Verbs, in HBase's words; a COLUMN is FAMILY:QUALIFIER, and where it says so FAMI
   explain TABLE ROW COLUMN                      what is stored of a column, and what hides it
   import TABLE [FILE]... | export TABLE         lines of text, by HBase's ImportTsv
 Attributes: VERSIONS, TTL (seconds), MIN_VERSIONS, or instead of these GARBAGE_RULE (as
-maxversions=9 or maxage=7d); BLOOMFILTER (ROW, ROWCOL, NONE, ROWPREFIX_FIXED_LENGTH:N); FILTER
-(as blocked_bloom:10); SIGNATURE (columns, separated by commas, by whose values --where finds
-rows without reading all). --where is HBase's filter text, as ValueFilter(>, 'binary:M');
+maxversions=9 or maxage=7d); BLOOMFILTER (ROW, ROWCOL, NONE, ROWPREFIX_FIXED_LENGTH:N, or a
+list of these and of --filter-key's parts, as ROWCOL,prefix:8: look-ups ask for the first);
+FILTER (as blocked_bloom:10); SIGNATURE (columns, separated by commas, by whose values --where
+finds rows without reading all). --where is HBase's filter text, as ValueFilter(>, 'binary:M');
 --raw shows markers of deletes, too, and what they hide. Cells are printed one a line,
 ROW<TAB>COLUMN<TAB>TIMESTAMP<TAB>VALUE. Every verb opens the database for writing. Exit code
 1 if get, get_counter, exists or explain finds nothing.

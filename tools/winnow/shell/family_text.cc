@@ -10,8 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
+#include "tools/winnow/bloom_filter_text.h"
 #include "tools/winnow/shell/binary_text.h"
 
 namespace winnow::shell {
@@ -79,6 +81,14 @@ absl::Status CheckFixed(Keywords* attributes) {
   return absl::OkStatus();
 }
 
+// A text, a text of several things with commas between, or a list of such.
+absl::StatusOr<std::optional<std::string>> TakeBloomFilter(Keywords* attributes) {
+  const std::optional<Value> value = attributes->Take("BLOOMFILTER");
+  if (!value) return std::optional<std::string>();
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> texts, TextsOf(*value, "BLOOMFILTER"));
+  return cli::BloomFilterOf(cli::BloomFilterItems(absl::StrJoin(texts, ",")));
+}
+
 // BLOOMFILTER, and with a prefix of rows its length from CONFIGURATION.
 absl::Status SetBloomFilter(Keywords* attributes, FamilySchema* family,
                             std::vector<std::string>* ignored) {
@@ -91,8 +101,7 @@ absl::Status SetBloomFilter(Keywords* attributes, FamilySchema* family,
     WINNOW_ASSIGN_OR_RETURN(length, configuration.TakeNumber(kPrefixLengthKey));
     if (!configuration.empty()) ignored->emplace_back("CONFIGURATION");
   }
-  WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> type,
-                          attributes->TakeText("BLOOMFILTER"));
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> type, TakeBloomFilter(attributes));
   if (type) family->bloom_filter = *type;
   const bool is_prefix = absl::StartsWith(family->bloom_filter, ToAbsl(kRowPrefix));
   if (length && !is_prefix) {

@@ -239,6 +239,7 @@ constexpr ShellCommand kSchemaCommands[] = {
      "create 't', {NAME => 'f', VERSIONS => 3, TTL => 86400, BLOOMFILTER => 'ROWCOL'}\n"
      "create 't', {NAME => 'f', BLOOMFILTER => 'ROWPREFIX_FIXED_LENGTH',\n"
      "             CONFIGURATION => {'RowPrefixBloomFilter.prefix_length' => '10'}}\n"
+     "create 't', {NAME => 'f', BLOOMFILTER => ['ROWCOL', 'prefix:8']}   # one filter for all\n"
      "create 't', {NAME => 'f', FILTER => 'ribbon:1%'}      # the filters' kind and size\n"
      "create 't', {NAME => 'f', SIGNATURE => 'city,born'}   # rows are found by their values\n"
      "create 't', {NAME => 'f', GARBAGE_RULE => 'maxversions=9 or maxage=7d'}",
