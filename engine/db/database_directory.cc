@@ -96,6 +96,10 @@ absl::Status CheckNewFile(FileSystem& file_system, const std::string& path) {
   // Create would cut what is there.
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
   if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
+  return CheckIsNoFileOfDatabase(file_system, path);
+}
+
+absl::Status CheckIsNoFileOfDatabase(FileSystem& file_system, const std::string& path) {
   // An opening removes files of its database's names that no manifest knows.
   FileType type;
   uint64_t number;

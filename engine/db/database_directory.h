@@ -23,6 +23,8 @@ absl::StatusOr<std::string> LastingPath(const Options& options, const std::strin
 // Whether a file of the user's may be made there. AlreadyExists: there is one. InvalidArgument: the
 // directory is a database's and the name one that its own files have.
 absl::Status CheckNewFile(FileSystem& file_system, const std::string& path);
+// The latter alone, for who replaces a file that may be there.
+absl::Status CheckIsNoFileOfDatabase(FileSystem& file_system, const std::string& path);
 
 // DataLoss if there is no CURRENT but data: a directory that has lost it. Creating a database there
 // would bury the data. What a crash leaves while a database is being created holds none.

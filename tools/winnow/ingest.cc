@@ -72,6 +72,14 @@ class OutputLock {
   std::unique_ptr<FileLock> lock_;
 };
 
+absl::Status CheckOutput(const Arguments& arguments, FileSystem& file_system,
+                         const std::string& path) {
+  if (arguments.Has("force")) return CheckIsNoFileOfDatabase(file_system, path);
+  const absl::Status is_new = CheckNewFile(file_system, path);
+  if (!absl::IsAlreadyExists(is_new)) return is_new;
+  return absl::AlreadyExistsError(absl::StrCat(is_new.message(), "; --force replaces it"));
+}
+
 absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output) {
   const std::optional<std::string> path = arguments.Text("out");
   if (!path.has_value() || path->empty()) {
@@ -84,10 +92,10 @@ absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output)
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
   const Progress clock(0);
   FileSystem& file_system = *FileSystemOf(options);
-  WINNOW_RETURN_IF_ERROR(CheckNewFile(file_system, *path));
+  WINNOW_RETURN_IF_ERROR(CheckOutput(arguments, file_system, *path));
   WINNOW_ASSIGN_OR_RETURN(const OutputLock lock, OutputLock::Take(file_system, *path));
   // The one that held it may have made the table by now.
-  WINNOW_RETURN_IF_ERROR(CheckNewFile(file_system, *path));
+  WINNOW_RETURN_IF_ERROR(CheckOutput(arguments, file_system, *path));
   // A table under its name is whole; what a command that was killed has left is not.
   const std::string temporary_path = *path + ".unfinished";
   file_system.Remove(temporary_path).IgnoreError();
@@ -184,7 +192,8 @@ Without it, they never expire.)",
       .examples = R"(
   LC_ALL=C sort fruit.tsv | winnow sst-build --out=fruit.sst
   winnow sst-build --out=fruit.sst --filter=cuckoo:0.1% --set=compression=zstd sorted.tsv)",
-      .flags = {{"out", "FILE", "the table to write; it must not exist"},
+      .flags = {{"out", "FILE", "the table to write; it must not exist, unless with --force"},
+                {"force", "", "replace FILE if there is one, once the new table is whole"},
                 {"format", "FORMAT", "tsv (default) or jsonl"},
                 {"raw", "", "tsv without escapes: a backslash is a backslash"},
                 {"hex", "", "keys and values as hexadecimal digits"},
