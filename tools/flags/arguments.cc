@@ -50,6 +50,8 @@ absl::Status UnknownFlag(std::span<const FlagSpec> flags, const FlagWord& word) 
     absl::StrAppend(&message, "; did you mean ", WithDashes(nearest), "?");
   } else if (!word.name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(word.name[0]))) {
     absl::StrAppend(&message, "; write -- before words that begin with a dash");
+  } else if (FindFlag(flags, "help") != nullptr) {
+    absl::StrAppend(&message, "; --help lists those that there are");
   }
   return absl::InvalidArgumentError(message);
 }

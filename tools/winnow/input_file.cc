@@ -18,7 +18,13 @@ absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
     const std::string reason = std::strerror(errno);
     return absl::NotFoundError(absl::StrCat(path, ": cannot open: ", reason));
   }
-  return InputFile(descriptor, path);
+  // Reading would say so only once something has been made for what was to be read.
+  InputFile file(descriptor, path);
+  struct stat status = {};
+  if (fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+    return absl::NotFoundError(absl::StrCat(path, ": cannot open: it is a directory"));
+  }
+  return file;
 }
 
 uint64_t InputFile::size_bytes() const {

@@ -31,8 +31,27 @@ int UsageError(std::string_view message) {
   return Code(ExitCode::kUsage);
 }
 
+// Names that other stores' tools have for what is here.
+struct OtherName {
+  std::string_view other;
+  std::string_view own;
+};
+constexpr OtherName kOtherNames[] = {
+    {"set", "put"},      {"update", "put"},        {"insert", "put"},
+    {"del", "delete"},   {"rm", "delete"},         {"remove", "delete"},
+    {"exists", "has"},   {"contains", "has"},      {"dump", "export"},
+    {"list", "scan"},    {"ls", "scan"},           {"keys", "scan"},
+    {"range", "scan"},   {"check", "verify"},      {"fsck", "verify"},
+    {"info", "stats"},   {"status", "stats"},      {"statistics", "stats"},
+    {"tables", "table"}, {"version", "--version"}, {"deleterange", "delete"}};
+
 int UnknownCommand(const std::string& name) {
   if (name.empty()) return UsageError("name a command");
+  for (const OtherName& known : kOtherNames) {
+    if (known.other != name) continue;
+    return UsageError(
+        absl::StrCat("unknown command ", name, "; did you mean ", ToAbsl(known.own), "?"));
+  }
   std::vector<std::string_view> names;
   const size_t noun_length = name.find(' ') + 1;  // 0 for a command of one word
   for (const Command& command : AllCommands()) {

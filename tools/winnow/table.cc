@@ -232,7 +232,11 @@ absl::StatusOr<const Action*> FindAction(const Words& words) {
     return absl::InvalidArgumentError(
         absl::StrCat(words[0], " takes other words: `winnow table --help` shows which"));
   }
-  return absl::InvalidArgumentError(absl::StrCat("unknown verb '", words[0], "'"));
+  std::vector<std::string_view> names;
+  for (const Action& action : kActions) names.push_back(action.name);
+  return absl::InvalidArgumentError(absl::StrCat("unknown verb '", words[0], "'",
+                                                 DidYouMean(words[0], names),
+                                                 "; `winnow table --help` lists them"));
 }
 
 // What a verb does not take must not be passed over: `drop --dry-run` would drop.
