@@ -16,8 +16,10 @@ constexpr std::string_view kWholeText = "whole";
 constexpr std::string_view kPrefixText = "prefix:";
 constexpr std::string_view kDelimiterText = "delimiter:";
 constexpr std::string_view kComponentText = "component:";
+constexpr std::string_view kWithinText = "component:1:";  // in front of a prefix or a delimiter
 constexpr uint32_t kMaxCount = 65535;
 constexpr char kJoin = '+';
+constexpr char kEscapedZero = '\xff';  // behind a 00: a 00 of the component
 
 absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -81,15 +83,37 @@ std::string DelimiterText(char delimiter) {
 // The length of the first `count` components of `key`; nothing if it has fewer. A 00 that is the
 // last byte ends none: the byte behind it might be FF.
 std::optional<size_t> ComponentsLength(std::string_view key, uint32_t count) {
-  constexpr char kEscaped = '\xff';
   size_t begin = 0;
   while (count > 0) {
     const size_t zero = key.find('\0', begin);
     if (zero == std::string_view::npos || zero + 1 == key.size()) return std::nullopt;
     begin = zero + 2;
-    if (key[zero + 1] != kEscaped) --count;
+    if (key[zero + 1] != kEscapedZero) --count;
   }
   return begin;
+}
+
+// The first `length` bytes, or the first component if it ends within them.
+std::optional<size_t> PrefixWithin(std::string_view key, size_t length) {
+  const std::optional<size_t> end = ComponentsLength(key.substr(0, length), 1);
+  if (end) return end;
+  return key.size() >= length ? std::optional<size_t>(length) : std::nullopt;
+}
+
+// Up to and including the `count`-th delimiter of the first component, or to its end. A 00 goes
+// with the byte behind it, which says whether it belongs to the component: so keys that begin with
+// one part have the same.
+std::optional<size_t> DelimitersWithin(std::string_view key, char delimiter, uint32_t count) {
+  size_t at = 0;
+  while (at < key.size()) {
+    const bool is_zero = key[at] == '\0';
+    if (is_zero && at + 1 == key.size()) return std::nullopt;
+    if (is_zero && key[at + 1] != kEscapedZero) return at + 2;
+    const bool is_delimiter = key[at] == delimiter;
+    at += is_zero ? 2 : 1;
+    if (is_delimiter && --count == 0) return at;
+  }
+  return std::nullopt;
 }
 
 // Is `bound` the smallest string above all that begin with `prefix`? That is `prefix` without its
@@ -156,12 +180,19 @@ absl::StatusOr<FilterKeyExtractor::Part> FilterKeyExtractor::TakePart(std::strin
                                                                       std::string_view* rest) {
   Part part;
   if (TakePrefix(kWholeText, rest)) return part;
-  if (TakePrefix(kPrefixText, rest)) {
-    const std::optional<uint32_t> length = TakeCount(rest);
-    if (!length) return BadText(text, "the prefix length must be a number from 1 to 65535");
-    part.kind_ = Part::Kind::kPrefix;
-    part.count_ = *length;
-    return part;
+  if (TakePrefix(kPrefixText, rest)) return TakePrefixPart(text, rest);
+  if (TakePrefix(kDelimiterText, rest)) return TakeDelimiterPart(text, rest);
+  if (TakePrefix(kWithinText, rest)) {
+    const bool is_prefix = TakePrefix(kPrefixText, rest);
+    if (!is_prefix && !TakePrefix(kDelimiterText, rest)) {
+      return BadText(text, "after component:1: comes prefix:N or delimiter:C");
+    }
+    absl::StatusOr<Part> within =
+        is_prefix ? TakePrefixPart(text, rest) : TakeDelimiterPart(text, rest);
+    if (within.ok()) {
+      within->kind_ = is_prefix ? Part::Kind::kPrefixWithin : Part::Kind::kDelimiterWithin;
+    }
+    return within;
   }
   if (TakePrefix(kComponentText, rest)) {
     const std::optional<uint32_t> count = TakeCount(rest);
@@ -170,8 +201,17 @@ absl::StatusOr<FilterKeyExtractor::Part> FilterKeyExtractor::TakePart(std::strin
     part.count_ = *count;
     return part;
   }
-  if (TakePrefix(kDelimiterText, rest)) return TakeDelimiterPart(text, rest);
   return BadText(text, "unknown form");
+}
+
+absl::StatusOr<FilterKeyExtractor::Part> FilterKeyExtractor::TakePrefixPart(
+    std::string_view text, std::string_view* rest) {
+  const std::optional<uint32_t> length = TakeCount(rest);
+  if (!length) return BadText(text, "the prefix length must be a number from 1 to 65535");
+  Part part;
+  part.kind_ = Part::Kind::kPrefix;
+  part.count_ = *length;
+  return part;
 }
 
 absl::StatusOr<FilterKeyExtractor::Part> FilterKeyExtractor::TakeDelimiterPart(
@@ -199,12 +239,16 @@ std::string FilterKeyExtractor::Part::ToString() const {
       return std::string(kWholeText);
     case Kind::kPrefix:
       return absl::StrCat(ToAbsl(kPrefixText), count_);
+    case Kind::kPrefixWithin:
+      return absl::StrCat(ToAbsl(kWithinText), ToAbsl(kPrefixText), count_);
     case Kind::kComponent:
       return absl::StrCat(ToAbsl(kComponentText), count_);
     case Kind::kDelimiter:
+    case Kind::kDelimiterWithin:
       break;
   }
-  std::string text = absl::StrCat(ToAbsl(kDelimiterText), DelimiterText(delimiter_));
+  std::string text = kind_ == Kind::kDelimiterWithin ? std::string(kWithinText) : std::string();
+  absl::StrAppend(&text, ToAbsl(kDelimiterText), DelimiterText(delimiter_));
   if (count_ != 1) absl::StrAppend(&text, ":", count_);
   return text;
 }
@@ -233,6 +277,8 @@ std::optional<size_t> FilterKeyExtractor::Part::Length(std::string_view key) con
     return key.size() >= count_ ? std::optional<size_t>(count_) : std::nullopt;
   }
   if (kind_ == Kind::kComponent) return ComponentsLength(key, count_);
+  if (kind_ == Kind::kPrefixWithin) return PrefixWithin(key, count_);
+  if (kind_ == Kind::kDelimiterWithin) return DelimitersWithin(key, delimiter_, count_);
   size_t begin = 0;
   for (uint32_t seen = 0; seen < count_; ++seen) {
     const size_t position = key.find(delimiter_, begin);

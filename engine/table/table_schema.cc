@@ -119,6 +119,23 @@ std::string ColumnFamilyName(std::string_view table, std::string_view family) {
   return absl::StrCat(ToAbsl(table), ":", ToAbsl(family));
 }
 
+namespace {
+
+// Prefixes and delimiters end with the row: of a row that is shorter each column, or each cell,
+// would add a filter key of its own.
+std::string WithinRows(const filter::FilterKeyExtractor& key) {
+  std::string text;
+  for (size_t i = 0; i < key.num_parts(); i++) {
+    const std::string part = key.part(i).ToString();
+    const bool is_cut = part.starts_with("prefix:") || part.starts_with("delimiter:");
+    absl::StrAppend(&text, i == 0 ? "" : "+", is_cut ? "component:1:" : "", part);
+  }
+  // Two parts may be one now, which no filter key may have.
+  return filter::FilterKeyExtractor::Parse(text).ok() ? text : key.ToString();
+}
+
+}  // namespace
+
 // What a filter knows of rows and columns it knows as components of the key (FORMAT.md):
 // `component:1` is the row with its end, `component:2` row and column.
 FilterTexts FilterTextsOf(const FamilySchema& schema) {
@@ -138,7 +155,9 @@ FilterTexts FilterTextsOf(const FamilySchema& schema) {
   // As the store writes them, so that they can be compared.
   // What cannot be parsed is left as it is, for CheckFamilyRules to report.
   if (const auto key = filter::FilterKeyExtractor::Parse(texts.filter_key); key.ok()) {
-    texts.filter_key = key->ToString();
+    // Parsed once more, for the order of parts.
+    const auto within = filter::FilterKeyExtractor::Parse(WithinRows(*key));
+    texts.filter_key = within.ok() ? within->ToString() : key->ToString();
   }
   if (const auto spec = filter::ParseFilterSpec(texts.filter); spec.ok()) {
     texts.filter = filter::ToString(*spec);

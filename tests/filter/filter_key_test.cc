@@ -98,6 +98,10 @@ TEST(FilterKeyTest, CanonicalTextsReadBack) {
       {"component:2+component:1", "component:2+component:1"},
       {"whole+component:1+delimiter:/+prefix:3", "whole+prefix:3+delimiter:/+component:1"},
       {"prefix:4+prefix:8", "prefix:4+prefix:8"},
+      {"component:1:prefix:8", "component:1:prefix:8"},
+      {"component:1:delimiter:+:1+component:1", "component:1:delimiter:++component:1"},
+      {"whole+component:1:delimiter:\\x2f:2+component:1:prefix:8+component:2",
+       "whole+component:2+component:1:prefix:8+component:1:delimiter:/:2"},
       // A '+' as the delimiter, and as what joins.
       {"delimiter:+", "delimiter:+"},
       {"delimiter:+:2", "delimiter:+:2"},
@@ -169,6 +173,13 @@ TEST(FilterKeyTest, BadTextsAreRefused) {
                            "component:65536",
                            "component:01",
                            "component:1:2",
+                           "component:1:",
+                           "component:1:whole",
+                           "component:1:component:1",
+                           "component:1:prefix:0",
+                           "component:1:delimiter:",
+                           "component:2:prefix:1",
+                           "component:1:prefix:1+component:1:prefix:1",
                            "whole+component:1+component:1",
                            "+",
                            "whole+",
@@ -192,6 +203,29 @@ TEST(FilterKeyTest, BadTextsAreRefused) {
     EXPECT_EQ(extractor.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(extractor.status().message()), testing::HasSubstr("filter key '"));
   }
+}
+
+TEST(FilterKeyTest, PartsOfTheFirstComponentEndWithIt) {
+  using namespace std::literals;
+  const FilterKeyExtractor prefix = Parsed("component:1:prefix:4");
+  EXPECT_EQ(prefix.FilterKey("abcdef\0\1q"sv), "abcd");
+  EXPECT_EQ(prefix.FilterKey("abcd\0\1q"sv), "abcd");
+  EXPECT_EQ(prefix.FilterKey("ab\0\1qqqq"sv), "ab\0\1"sv);
+  EXPECT_EQ(prefix.FilterKey("a\0\0qqqq"sv), "a\0\0"sv);
+  EXPECT_EQ(prefix.FilterKey("abc\0\1qqqq"sv), "abc\0"sv) << "as of abc\\0, which goes on so";
+  EXPECT_EQ(prefix.FilterKey("abc\0\xffqqqq"sv), "abc\0"sv);
+  EXPECT_EQ(prefix.FilterKey("a\0\xff"sv), "a\0\xff"sv) << "too short, and its own";
+  EXPECT_FALSE(prefix.lookup_part().Length("a\0\xff"sv).has_value());
+  const FilterKeyExtractor delimiter = Parsed("component:1:delimiter:/:2");
+  EXPECT_EQ(delimiter.FilterKey("a/b/c\0\1q"sv), "a/b/");
+  EXPECT_EQ(delimiter.FilterKey("a/b\0\1q/q"sv), "a/b\0\1"sv);
+  EXPECT_EQ(delimiter.FilterKey("a\0\xff/b/c"sv), "a\0\xff/b/"sv);
+  EXPECT_FALSE(delimiter.lookup_part().Length("a/b\0"sv).has_value());
+  const FilterKeyExtractor zero = Parsed("component:1:delimiter:\\x00");
+  EXPECT_EQ(zero.FilterKey("a\0\xff"
+                           "b\0\1"sv),
+            "a\0\xff"sv);
+  EXPECT_EQ(zero.FilterKey("ab\0\1q\0\1"sv), "ab\0\1"sv);
 }
 
 // All strings of up to `most` bytes over the alphabet, in bytewise order.
@@ -277,7 +311,12 @@ INSTANTIATE_TEST_SUITE_P(Extractors, RangeTest,
                                          "whole+prefix:2+delimiter:/+delimiter:/:2",
                                          "delimiter:\\xff+prefix:1", "component:1",
                                          "component:2+component:1",
-                                         "whole+prefix:1+component:1+component:2"));
+                                         "whole+prefix:1+component:1+component:2",
+                                         "component:1:prefix:2", "component:1:delimiter:/",
+                                         "component:1+component:1:prefix:3+component:1:prefix:1",
+                                         "component:1:delimiter:\\xff+component:1",
+                                         "component:1:delimiter:\\x00:2+component:1:prefix:1",
+                                         "whole+component:1:delimiter:\\x01+prefix:1"));
 
 // A set in the place of a filter: exact, so that what it answers wrongly was asked or given
 // wrongly.

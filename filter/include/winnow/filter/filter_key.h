@@ -58,7 +58,10 @@ class FilterKeyExtractor {
       kLaterComponent,
       kCount
     };
+    // Within a component or not makes no other category of prefixes and delimiters.
     Category category() const {
+      if (kind_ == Kind::kPrefixWithin) return Category::kPrefix;
+      if (kind_ == Kind::kDelimiterWithin) return Category::kDelimiter;
       if (kind_ != Kind::kComponent) return static_cast<Category>(kind_);
       return count_ == 1   ? Category::kFirstComponent
              : count_ == 2 ? Category::kSecondComponent
@@ -71,8 +74,15 @@ class FilterKeyExtractor {
 
    private:
     friend class FilterKeyExtractor;
-    // The first three are categories, too.
-    enum class Kind : uint8_t { kWholeKey, kPrefix, kDelimiter, kComponent };
+    // The first three are categories, too. "Within": not beyond the first component.
+    enum class Kind : uint8_t {
+      kWholeKey,
+      kPrefix,
+      kDelimiter,
+      kComponent,
+      kPrefixWithin,
+      kDelimiterWithin
+    };
 
     Kind kind_ = Kind::kWholeKey;
     char delimiter_ = '\0';
@@ -87,6 +97,9 @@ class FilterKeyExtractor {
   //   "delimiter:C"     up to and including the first byte C; C is a character or \xNN
   //   "delimiter:C:K"   up to and including the K-th byte C, K from 1 to 65535
   //   "component:K"     up to and including the end of the K-th component, K from 1 to 65535
+  //   "component:1:prefix:N", "component:1:delimiter:C", "component:1:delimiter:C:K"
+  //                     the same, but not beyond the end of the first component: of one that does
+  //                     not reach so far the part is the component with its end
   // Components are strings of any bytes, one behind another so that keys sort as the lists of them
   // do: each ends with the bytes 00 01, and a 00 inside is written 00 FF (as tuples are by
   // FoundationDB and Spanner). Any byte behind 00 but FF ends a component, so that what ends with
@@ -146,6 +159,7 @@ class FilterKeyExtractor {
 
  private:
   static absl::StatusOr<Part> TakePart(std::string_view text, std::string_view* rest);
+  static absl::StatusOr<Part> TakePrefixPart(std::string_view text, std::string_view* rest);
   static absl::StatusOr<Part> TakeDelimiterPart(std::string_view text, std::string_view* rest);
   absl::Status AddPart(std::string_view text, const Part& part);
 
