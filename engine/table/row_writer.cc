@@ -22,9 +22,63 @@ CellQuery AllVersionsOf(std::string_view qualifier) {
   return query;
 }
 
-FamilyCursor::GarbageSink CollectInto(std::vector<std::string>* keys) {
-  return [keys](std::string_view key, FamilyCursor::Garbage) { keys->emplace_back(key); };
-}
+// What is left of the cells of a column once versions of it are deleted by themselves. Whatever its
+// rules have let go of stands behind those that are there, and goes with the version: nothing else
+// would say later that it was superseded, or, if it is the very version that is deleted, that it is
+// gone. What stands between those that are there was deleted or has expired by itself; it stays, as
+// what hides it does.
+class VersionDeleter {
+ public:
+  // Unset: the newest version that is there.
+  explicit VersionDeleter(std::optional<uint64_t> timestamp) : timestamp_(timestamp) {}
+
+  // In the order of keys.
+  void PassGarbage(std::string_view key) {
+    EnterColumnOf(key);
+    CellKind kind = CellKind::kMarker;
+    uint64_t timestamp = 0;
+    const bool is_version = ParseCellNumber(key, &kind, &timestamp) && kind == CellKind::kVersion;
+    is_found_ = is_found_ || (is_version && timestamp_ == timestamp);
+    let_go_.Add(key);
+  }
+  void PassVersion(std::string_view key, uint64_t timestamp) {
+    EnterColumnOf(key);
+    let_go_ = KeyRun();
+    if (timestamp_ ? timestamp != *timestamp_ : is_found_) return;
+    is_found_ = true;
+    version_.assign(key);
+  }
+  // What goes.
+  std::vector<KeyRun> Finish() {
+    EndColumn();
+    return std::move(deleted_);
+  }
+
+ private:
+  void EnterColumnOf(std::string_view key) {
+    const std::string_view column = key.substr(0, key.size() - kCellNumberBytes);
+    if (column == column_) return;
+    EndColumn();
+    column_.assign(column);
+  }
+  // Where no version goes nothing is uncovered, and the garbage may wait.
+  void EndColumn() {
+    if (is_found_) {
+      if (!version_.empty()) deleted_.push_back({{version_}, {}});
+      deleted_.push_back(std::move(let_go_));
+    }
+    is_found_ = false;
+    version_.clear();
+    let_go_ = KeyRun();
+  }
+
+  const std::optional<uint64_t> timestamp_;
+  std::string column_;
+  bool is_found_ = false;
+  std::string version_;  // the key of the one that was there
+  KeyRun let_go_;        // since the last version that is there
+  std::vector<KeyRun> deleted_;
+};
 
 }  // namespace
 
@@ -67,13 +121,13 @@ absl::Status RowWriter::Apply(const TableState& table, const TableChange& change
         status = Put(*family, change);
         break;
       case TableChangeType::kDeleteVersion:
-        status = DeleteVersion(*family, change);
+        status = DeleteVersions(*family, change, AllVersionsOf(change.qualifier));
         break;
       case TableChangeType::kDeleteColumn:
         status = DeleteColumn(*family, change);
         break;
       case TableChangeType::kDeleteFamilyVersion:
-        status = DeleteFamilyVersion(*family, change);
+        status = DeleteVersions(*family, change, AllVersions());
         break;
       case TableChangeType::kDeleteFamily:
       case TableChangeType::kDeleteRow:
@@ -99,9 +153,20 @@ absl::Status RowWriter::PutKey(const FamilyState& family, const CellValue& cell)
   return absl::OkStatus();
 }
 
-absl::Status RowWriter::DeleteKeys(const FamilyState& family,
-                                   const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
+void KeyRun::Add(std::string_view key) {
+  if (keys.size() < kMaxKeys) {
+    keys.emplace_back(key);
+    return;
+  }
+  last.assign(key);
+}
+
+absl::Status RowWriter::Delete(const FamilyState& family, const KeyRun& run) {
+  if (!run.last.empty()) {
+    // Up to the key and with it.
+    return indexed_->DeleteRange(family.column_family, run.keys.front(), run.last + '\0');
+  }
+  for (const std::string& key : run.keys) {
     WINNOW_RETURN_IF_ERROR(indexed_->Delete(family.column_family, key));
   }
   return absl::OkStatus();
@@ -136,52 +201,36 @@ absl::Status RowWriter::PutInCleanColumn(const FamilyState& family, const TableC
 }
 
 // The markers of the column go in the same batch as all that they hide. Those of the row lie
-// outside its bounds and stay: they hide other columns as well. O(keys of the column).
+// outside its bounds and stay: they hide other columns as well. O(keys of the column) time; memory,
+// and updates, only by the versions that are there.
 absl::Status RowWriter::CleanColumn(const FamilyState& family, std::string_view row,
                                     std::string_view qualifier) {
-  std::vector<std::string> garbage;
-  WINNOW_ASSIGN_OR_RETURN(
-      const std::unique_ptr<FamilyCursor> cursor,
-      OpenRow(moment_, family, row, AllVersionsOf(qualifier), CollectInto(&garbage)));
-  while (cursor->Valid()) cursor->Next();
-  WINNOW_RETURN_IF_ERROR(cursor->status());
-  return DeleteKeys(family, garbage);
-}
-
-// The version is deleted as a key. What rules had let go of before goes with it: nothing else would
-// say later that it was superseded.
-absl::Status RowWriter::DeleteVersion(const FamilyState& family, const TableChange& change) {
-  std::vector<std::string> keys;
-  WINNOW_ASSIGN_OR_RETURN(
-      const std::unique_ptr<FamilyCursor> cursor,
-      OpenRow(moment_, family, change.row, AllVersionsOf(change.qualifier), CollectInto(&keys)));
-  // The newest comes first: it is the one that is meant where no timestamp is given.
-  bool is_found = false;
-  for (; cursor->Valid(); cursor->Next()) {
-    const bool is_wanted = change.timestamp ? cursor->timestamp() == *change.timestamp : !is_found;
-    if (!is_wanted) continue;
-    is_found = true;
-    keys.emplace_back(cursor->key());
-  }
-  WINNOW_RETURN_IF_ERROR(cursor->status());
-  // Where no version goes nothing is uncovered, and the garbage may wait.
-  return is_found ? DeleteKeys(family, keys) : absl::OkStatus();
-}
-
-// Likewise. The garbage of all columns goes, also of those that lose no version: to tell them apart
-// would be more work than to delete it.
-absl::Status RowWriter::DeleteFamilyVersion(const FamilyState& family, const TableChange& change) {
-  std::vector<std::string> keys;
+  std::vector<KeyRun> garbage(1);
+  const auto collect = [&](std::string_view key, FamilyCursor::Garbage) {
+    garbage.back().Add(key);
+  };
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FamilyCursor> cursor,
-                          OpenRow(moment_, family, change.row, AllVersions(), CollectInto(&keys)));
-  bool is_found = false;
+                          OpenRow(moment_, family, row, AllVersionsOf(qualifier), collect));
   for (; cursor->Valid(); cursor->Next()) {
-    if (cursor->timestamp() != change.timestamp) continue;
-    is_found = true;
-    keys.emplace_back(cursor->key());
+    if (!garbage.back().keys.empty()) garbage.emplace_back();
   }
   WINNOW_RETURN_IF_ERROR(cursor->status());
-  return is_found ? DeleteKeys(family, keys) : absl::OkStatus();
+  for (const KeyRun& run : garbage) WINNOW_RETURN_IF_ERROR(Delete(family, run));
+  return absl::OkStatus();
+}
+
+// Versions are deleted as keys, of each column that the query is of.
+absl::Status RowWriter::DeleteVersions(const FamilyState& family, const TableChange& change,
+                                       CellQuery query) {
+  VersionDeleter deleter(change.timestamp);
+  WINNOW_ASSIGN_OR_RETURN(
+      const std::unique_ptr<FamilyCursor> cursor,
+      OpenRow(moment_, family, change.row, std::move(query),
+              [&](std::string_view key, FamilyCursor::Garbage) { deleter.PassGarbage(key); }));
+  for (; cursor->Valid(); cursor->Next()) deleter.PassVersion(cursor->key(), cursor->timestamp());
+  WINNOW_RETURN_IF_ERROR(cursor->status());
+  for (const KeyRun& run : deleter.Finish()) WINNOW_RETURN_IF_ERROR(Delete(family, run));
+  return absl::OkStatus();
 }
 
 absl::Status RowWriter::DeleteColumn(const FamilyState& family, const TableChange& change) {

@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_TABLE_ROW_WRITER_H_
 #define WINNOW_ENGINE_TABLE_ROW_WRITER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,17 @@
 #include "winnow/write_batch.h"
 
 namespace winnow {
+
+// Keys of the store, one behind the other, with none in between that stays.
+struct KeyRun {
+  // Those of a longer run are deleted as a range: what a write takes does not grow with them.
+  static constexpr size_t kMaxKeys = 100;
+
+  std::vector<std::string> keys;  // of a longer run the first ones
+  std::string last;               // of a longer run; empty: there is none
+
+  void Add(std::string_view key);
+};
 
 // Collects the updates of one batch. The latches of all its rows are held from before it is made
 // until they are written, so that what it reads does not change meanwhile; it reads what it has
@@ -39,9 +51,7 @@ class RowWriter {
  private:
   absl::Status Put(const FamilyState& family, const TableChange& change);
   absl::Status PutInCleanColumn(const FamilyState& family, const TableChange& change);
-  absl::Status DeleteVersion(const FamilyState& family, const TableChange& change);
   absl::Status DeleteColumn(const FamilyState& family, const TableChange& change);
-  absl::Status DeleteFamilyVersion(const FamilyState& family, const TableChange& change);
   absl::Status DeleteFamily(const FamilyState& family, const TableChange& change);
 
   uint64_t TimestampOf(const TableChange& change) const {
@@ -49,7 +59,9 @@ class RowWriter {
   }
   void MakeCellKey(const TableChange& change, CellKind kind);  // key_
   absl::Status PutKey(const FamilyState& family, const CellValue& cell);
-  absl::Status DeleteKeys(const FamilyState& family, const std::vector<std::string>& keys);
+  absl::Status Delete(const FamilyState& family, const KeyRun& run);
+  absl::Status DeleteVersions(const FamilyState& family, const TableChange& change,
+                              CellQuery query);
 
   const uint64_t now_ms_;
   CellMoment moment_;
