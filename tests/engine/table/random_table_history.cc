@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/table/random_family.h"
 #include "tests/engine/table/table_fixture.h"
 #include "tests/engine/table/table_histories.h"
 #include "tests/engine/table/table_model.h"
@@ -18,9 +19,9 @@ namespace {
 class RandomHistory {
  public:
   explicit RandomHistory(uint64_t seed)
-      : random_(seed), tables_(seed % 2 == 0 ? MemoryDb::Busy() : MemoryDb::Quiet()) {
-    TableSchema schema{.name = "t", .families = {RandomFamily("a"), RandomFamily("b")}};
-    if (Below(2) == 0) schema.families.push_back(RandomFamily("c"));
+      : random_(seed), families_(&random_), tables_(families_.StoreOptions(seed % 2 == 0)) {
+    TableSchema schema{.name = "t", .families = {families_.Family("a"), families_.Family("b")}};
+    if (Below(2) == 0) schema.families.push_back(families_.Family("c"));
     table_ = tables_.Create(schema);
     tables_->GetSnapshot();  // reads the clock: it may be set back from here on
     Advance();
@@ -44,31 +45,6 @@ class RandomHistory {
   uint64_t Below(uint64_t limit) { return random_() % limit; }
   // The table's time is the greatest that the clock ever showed.
   void Advance() { model_.AdvanceTo(tables_.clock().NowMicros() / 1000); }
-
-  FamilySchema RandomFamily(std::string name) {
-    static const std::vector<std::string> kBlooms = {
-        "ROW", "ROWCOL", "NONE", "ROWPREFIX_FIXED_LENGTH:2", "prefix:8+component:1+component:2"};
-    FamilySchema family{.name = std::move(name)};
-    family.max_versions = static_cast<uint32_t>(1 + Below(3));
-    if (Below(4) == 0) family.max_versions = kUnlimitedVersions;
-    if (Below(2) == 0) {
-      family.ttl_seconds = 1 + Below(20);
-      family.min_versions = static_cast<uint32_t>(Below(std::min(3u, family.max_versions)));
-    }
-    if (Below(4) == 0) {
-      family = FamilySchema{.name = family.name};
-      const auto& rules = NamedGarbageRules();
-      family.garbage_rule = std::string(rules[Below(rules.size())].text);
-    }
-    family.bloom_filter = kBlooms[Below(kBlooms.size())];
-    family.signature = RandomSignature();
-    return family;
-  }
-  std::string RandomSignature() {
-    static const std::vector<std::string> kSignatures = {"", "x", "y,x", std::string("x,x\0", 4),
-                                                         "other"};
-    return kSignatures[Below(kSignatures.size())];
-  }
 
   std::string RandomRow() {
     static const std::vector<std::string> kRows = {"r",     std::string("r\0", 2),  "r1",
@@ -181,8 +157,9 @@ class RandomHistory {
     } else if (family.ttl_seconds == 0) {
       family.ttl_seconds = 1 + Below(20);
     }
-    family.bloom_filter = Below(2) == 0 ? "ROW" : "ROWCOL";
-    if (Below(2) == 0) family.signature = RandomSignature();
+    family.bloom_filter = families_.BloomFilter();
+    if (Below(2) == 0) family.filter = families_.Filter();
+    if (Below(2) == 0) family.signature = families_.Signature();
     const absl::Status altered = tables_->AlterTable(schema);
     ASSERT_TRUE(altered.ok()) << altered.ToString();
     model_.SetSchema(schema);
@@ -436,10 +413,11 @@ class RandomHistory {
     const auto exists = tables_->Exists(options, table_, row);
     ASSERT_TRUE(exists.ok()) << exists.status();
     ASSERT_EQ(*exists, !expected.empty()) << options.filter.ToString();
-    const std::vector<std::string_view> rows = {row, row};
+    const std::string other = RandomRow();
+    const std::vector<std::string_view> rows = {row, other, row};
     std::vector<RowResult> results;
     ASSERT_TRUE(tables_->MultiGet(options, table_, rows, &results).ok());
-    for (const RowResult& result : results) {
+    for (const RowResult& result : {results[0], results[2]}) {
       ASSERT_EQ(result.cells().size(), expected.size()) << options.filter.ToString();
     }
     if (options.snapshot != nullptr) return;
@@ -450,6 +428,7 @@ class RandomHistory {
   }
 
   std::mt19937_64 random_;
+  RandomFamilies families_;
   MemoryTables tables_;
   Table* table_ = nullptr;
   TableModel model_;
