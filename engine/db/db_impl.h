@@ -40,6 +40,7 @@
 #include "engine/transaction/database_transactions.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/first_in_range.h"
+#include "engine/version/prefix_questions.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
 #include "engine/write/write_leader.h"
@@ -121,10 +122,17 @@ class DBImpl final : public DB, private IteratorOwner {
     return SetOptionsBy(family, settings, /*is_owner=*/true);
   }
   absl::Status DropAsOwner(ColumnFamily* family) { return Drop(family, /*is_owner=*/true); }
-  // Whether keys from `lower` to before `upper` may be there, by memtables and filters alone: true
-  // where no filter is in memory that knows such a range. Deleted keys count.
-  bool MayExistInRange(const ReadOptions& options, ColumnFamily* family, std::string_view lower,
-                       std::string_view upper);
+  // Whether keys that begin with each of these prefixes may be there, by memtables and filters
+  // alone: yes where no filter is in memory that knows such prefixes. Deleted keys count. All are
+  // asked about in one view, which is taken after the snapshot of `options`, and no counter tells
+  // of it.
+  absl::Status AskForPrefixes(const ReadOptions& options, ColumnFamily* family,
+                              std::span<PrefixAsked> prefixes);
+  // Whether filters of new SSTables know more of keys that begin with `prefix` than what begins
+  // with its first `num_bytes` bytes.
+  bool FiltersKnowBehind(ColumnFamily* family, std::string_view prefix, size_t num_bytes);
+  // False: no file has a far marker (engine/base/key_times.h), and memtables have nothing.
+  bool MayHaveFarMarkers(ColumnFamily* family);
 
   // The first entry whose key begins with `prefix`, by the filter key that all such keys have, and
   // without the cost of an iterator. kUnknown: an iterator has to be asked, since the entry is none

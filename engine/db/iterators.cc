@@ -11,7 +11,6 @@
 #include "engine/db/db_iterator.h"
 #include "engine/db/expiring_iterator.h"
 #include "engine/version/merging_iterator.h"
-#include "engine/version/range_filter_question.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
@@ -168,10 +167,8 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
   ThreadCounters& counters = recorder_.Local();
   const ViewGuard view(own->views);
   // Under another order keys with one beginning need not be neighbours.
-  if (view->has_range_deletions() || view->has_write_times() || !view->comparator.is_bytewise())
-      [[unlikely]] {
+  if (view->has_write_times() || !view->comparator.is_bytewise()) [[unlikely]]
     return FirstAnswer::kUnknown;
-  }
   const SequenceNumber snapshot = SequenceFor(options);
   const LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
   const auto search = [&](const FirstQuestion& question, FirstInRange* first) {
@@ -202,6 +199,12 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
   TimedKey found;
   const bool is_plain = Type(entry.key) == EntryType::kPut && Sequence(entry.key) <= snapshot;
   if (!is_plain) return FirstAnswer::kUnknown;
+  // Where nothing was found range deletions change nothing. After the snapshot's number was read:
+  // those that come in later are too new for it.
+  if (view->has_range_deletions()) [[unlikely]] {
+    const LookupKey key = view->MakeLookupKey(UserKey(entry.key), snapshot);
+    if (view->NewestRangeDeletion(key) > Sequence(entry.key)) return FirstAnswer::kUnknown;
+  }
   if (far_markers.empty()) return FirstAnswer::kFound;
   if (parse == nullptr || !parse(UserKey(entry.key), &found)) return FirstAnswer::kUnknown;
   filter::PrefixQuestion of_markers(far_markers);
@@ -215,25 +218,44 @@ absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options
   return may_hide ? FirstAnswer::kUnknown : FirstAnswer::kFound;
 }
 
-bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,
-                             std::string_view lower, std::string_view upper) {
-  bool may_exist = true;
-  UnlessOutOfMemory([&] {
-    if (!CheckRead(options, family, lower).ok()) return;
-    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
-    const std::string first = MakeInternalKey(lower, SequenceFor(options), kEntryTypeForSeek);
-    const auto has_keys = [&](const Memtable& memtable) {
-      if (memtable.empty() || !memtable.MayContainRange(lower, upper)) return false;
-      const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
-      iterator->Seek(first);
-      return iterator->Valid() &&
-             view->comparator.CompareUserKeys(UserKey(iterator->key()), upper) < 0;
-    };
-    may_exist = has_keys(*view->active);
-    for (const auto& memtable : view->immutables) may_exist = may_exist || has_keys(*memtable);
-    may_exist = may_exist || MayHaveKeysInRange(*view->version, lower, upper);
-  });
-  return may_exist;
+absl::Status DBImpl::AskForPrefixes(const ReadOptions& options, ColumnFamily* family,
+                                    std::span<PrefixAsked> prefixes) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
+  const ViewGuard view(Own(family)->views);
+  const bool is_bytewise = view->comparator.is_bytewise();
+  const auto has_keys = [](const Memtable& memtable, filter::PrefixQuestion* question) {
+    if (memtable.empty() || !memtable.MayContainPrefix(question)) return false;
+    const BTree::Entry* const entry = memtable.FirstFrom(question->prefix());
+    return entry != nullptr && UserKey(entry->internal_key()).starts_with(question->prefix());
+  };
+  for (PrefixAsked& asked : prefixes) {
+    filter::PrefixQuestion question(asked.prefix);
+    asked.may_exist = !is_bytewise || has_keys(*view->active, &question);
+    for (const auto& memtable : view->immutables) {
+      asked.may_exist = asked.may_exist || has_keys(*memtable, &question);
+    }
+  }
+  if (is_bytewise) AskForPrefixesInFiles(*view->version, prefixes);
+  return absl::OkStatus();
+}
+
+bool DBImpl::FiltersKnowBehind(ColumnFamily* family, std::string_view prefix, size_t num_bytes) {
+  const ViewGuard view(Own(family)->views);
+  const auto question = view->extractor.QuestionOfPrefix(prefix, view->hash_seed);
+  return question.has_value() && question->filter_key.size() > num_bytes;
+}
+
+bool DBImpl::MayHaveFarMarkers(ColumnFamily* family) {
+  const ViewGuard view(Own(family)->views);
+  if (!view->active->empty() || !view->immutables.empty()) return true;
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : view->version->files(level)) {
+      const std::optional<KeyTimes>& times = file->metadata().key_times;
+      // Unknown, in one that was written where nobody knew of tables.
+      if (!times.has_value() || times->far_marker_end != 0) return true;
+    }
+  }
+  return false;
 }
 
 // The files around the key that have deletions, or versions of one key, to get rid of; and the

@@ -54,9 +54,10 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const FamilyRules& rule
                                                          std::string_view row, CellQuery query) {
   std::string lower;
   AppendRowMarkerPrefix(row, &lower);
+  const uint64_t now_ms = moment.Now();
   auto cursor = std::make_unique<FamilyCursor>(
-      moment.NewIterator(family, lower, EndOfPrefix(lower), TimesOf(query, rules)), rules,
-      moment.Now(), std::move(query));
+      moment.NewIterator(family, lower, EndOfPrefix(lower), TimesOf(query, rules)), rules, now_ms,
+      std::move(query));
   cursor->Seek(lower);
   WINNOW_RETURN_IF_ERROR(cursor->status());
   return cursor;
@@ -68,6 +69,7 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const FamilyRules& rule
 // a snapshot, which would keep compactions from dropping what it sees.
 absl::Status CellMoment::Fix() {
   if (snapshot != nullptr || is_latched) return absl::OkStatus();
+  Now();
   own_snapshot.emplace(*db);
   snapshot = own_snapshot->get();
   // A read that is given null is one of its own moment, and the parts of this one would disagree.
@@ -152,6 +154,9 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
                                            const FamilyState& family, std::string_view row,
                                            std::string_view qualifier, PointBuffers* buffers,
                                            uint64_t* timestamp, CellValue* cell) {
+  // Rules that do not go by age alone keep the newest version of a column in any case.
+  const uint64_t age_ms = family.rules->Load().certain_age_ms;
+  if (age_ms != 0) moment.Now();
   std::string& prefix = buffers->prefix;
   prefix.clear();
   AppendColumnPrefix(row, qualifier, &prefix);
@@ -189,8 +194,6 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
   // The family's first marker came after the question was put.
   if (!has_row_markers && family.rules->has_row_markers()) [[unlikely]]
     return PointAnswer::kUnknown;
-  // Rules that do not go by age alone keep the newest version of a column in any case.
-  const uint64_t age_ms = family.rules->Load().certain_age_ms;
   const bool is_gone = age_ms != 0 && moment.Now() > LastMoment(*timestamp, age_ms);
   return is_gone ? PointAnswer::kAbsent : PointAnswer::kFound;
 }
@@ -216,6 +219,7 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRowBy(const FamilyRules& rules
 
   const std::optional<KeyTimeBounds> times = TimesOf(query, rules);
   const uint64_t min_timestamp = query.min_timestamp;
+  const uint64_t now_ms = moment.Now();
   if (family.rules->has_row_markers()) WINNOW_RETURN_IF_ERROR(moment.Fix());
   std::unique_ptr<Iterator> iterator = moment.NewIterator(family, lower, upper, times);
   const bool has_row_markers = family.rules->has_row_markers();
@@ -223,8 +227,8 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRowBy(const FamilyRules& rules
     WINNOW_RETURN_IF_ERROR(moment.Fix());
     iterator = moment.NewIterator(family, lower, upper, times);
   }
-  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.Now(),
-                                               std::move(query), std::move(garbage));
+  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, now_ms, std::move(query),
+                                               std::move(garbage));
   if (has_row_markers) {
     // Their keys lie below `lower`, where the cursor's iterator does not come.
     WINNOW_ASSIGN_OR_RETURN(RowMarkers markers, LoadRowMarkers(moment, family, row, min_timestamp));

@@ -26,7 +26,8 @@ struct CellMoment {
   // needed where it is read in parts.
   bool is_latched = false;
   // Where the time is not set it is read from the clock when it is first needed, which it seldom
-  // is: of one cell, only where it could expire.
+  // is: of one cell, only where it could expire. Whoever needs it reads it before he takes a view
+  // of the store: a cell that is renewed in between, and was there all the time, would seem gone.
   WriteClock* clock = nullptr;
   std::optional<uint64_t> time_ms;
   bool fill_cache = true;

@@ -66,7 +66,6 @@ void TableBatch::DeleteRow(Table* table, std::string_view row, std::optional<uin
 absl::Status CheckChange(const TableChange& change) {
   WINNOW_RETURN_IF_ERROR(CheckRow(change.row));
   WINNOW_RETURN_IF_ERROR(CheckQualifier(change.qualifier));
-  WINNOW_RETURN_IF_ERROR(CheckCellBytes(change.value));
   return change.timestamp ? CheckTimestamp(*change.timestamp) : absl::OkStatus();
 }
 

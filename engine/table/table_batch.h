@@ -18,7 +18,7 @@ class TableBatchAccess {
 using TableChange = TableBatchAccess::Change;
 using TableChangeType = TableBatchAccess::ChangeType;
 
-// What is wrong with a change, but for what only its table knows.
+// What is wrong with a change, but for what only its table knows, and for the size of its value.
 absl::Status CheckChange(const TableChange& change);
 
 }  // namespace winnow

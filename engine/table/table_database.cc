@@ -14,22 +14,38 @@
 
 #include "engine/base/status.h"
 #include "engine/db/option_checks.h"
+#include "engine/db/recorded_options.h"
+#include "engine/file_system/file_system_of.h"
 #include "filter/base/out_of_memory.h"
 #include "winnow/clock.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow {
 
-absl::StatusOr<std::unique_ptr<TableDatabase>> TableDatabase::Open(const Options& options,
-                                                                   const std::string& path) {
+absl::StatusOr<std::unique_ptr<TableDatabase>> TableDatabase::Open(
+    const Options& options, const std::string& path, const TableOptions& table_options) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<TableDatabase>> {
     if (options.read_only) {
       return absl::InvalidArgumentError("tables are not opened read_only");
     }
-    auto database = std::make_unique<TableDatabaseImpl>(options);
+    const size_t cell_bytes = table_options.max_cell_bytes;
+    if (cell_bytes < 1 || cell_bytes > kMaxTableCellBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "max_cell_bytes is ", cell_bytes, ", and must be from 1 to ", kMaxTableCellBytes));
+    }
+    auto database = std::make_unique<TableDatabaseImpl>(options, table_options);
     WINNOW_RETURN_IF_ERROR(database->OpenDatabase(path));
     return std::unique_ptr<TableDatabase>(std::move(database));
   });
 }
+
+namespace {
+
+bool HasTableName(std::string_view column_family) {
+  return column_family.find(':') != std::string_view::npos;
+}
+
+}  // namespace
 
 TableDatabaseImpl::~TableDatabaseImpl() { Close().IgnoreError(); }
 
@@ -67,18 +83,37 @@ ColumnFamilyOptions TableDatabaseImpl::OptionsFor(const std::string& column_fami
   return options;
 }
 
+// The one that is recorded, if the user has given it; null: one that is built in, or none.
+std::shared_ptr<const MergeOperator> TableDatabaseImpl::MergeOperatorOf(
+    const std::string& column_family, std::string_view recorded) const {
+  const auto named = options_.column_families.find(column_family);
+  const ColumnFamilyOptions& given =
+      named != options_.column_families.end() ? named->second : options_;
+  const bool is_recorded =
+      given.merge_operator != nullptr && given.merge_operator->Name() == recorded;
+  return is_recorded ? given.merge_operator : nullptr;
+}
+
 // Which column families are those of tables is known once the database is open. Until then each
 // that has such a name gets a filter that keeps everything.
 absl::Status TableDatabaseImpl::OpenDatabase(const std::string& path) {
   Options options = options_;
-  const auto names = DB::ListColumnFamilies(options_, path);
+  const auto recorded = ReadRecordedOptions(*FileSystemOf(options_), path);
   // NotFound: there is no database yet.
-  if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
-  if (names.ok()) {
-    for (const std::string& name : *names) {
-      // A name with a colon may be that of a table's family (ColumnFamilyName).
-      if (name.find(':') != std::string::npos) options.column_families[name] = OptionsFor(name);
+  if (!recorded.ok() && !absl::IsNotFound(recorded.status())) return recorded.status();
+  // A name with a colon may be that of a table's family (ColumnFamilyName). Where there is none of
+  // the name yet the options wait for a table that has it (OptionsFor).
+  std::erase_if(options.column_families,
+                [](const auto& named) { return HasTableName(named.first); });
+  if (recorded.ok()) {
+    for (const RecordedOptions::Family& family : recorded->families) {
+      const std::string& name = family.name;
       if (name == kCatalogFamily) options.column_families[name] = ColumnFamilyOptions();
+      if (!HasTableName(name)) continue;
+      ColumnFamilyOptions own = OptionsFor(name);
+      // It may be none of a table, and have operands.
+      own.merge_operator = MergeOperatorOf(name, family.merge_operator);
+      options.column_families[name] = std::move(own);
     }
   }
   WINNOW_ASSIGN_OR_RETURN(db_, DB::Open(options, path));
@@ -132,7 +167,7 @@ absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable 
   auto state = std::make_unique<TableState>(this, name);
   std::list<FamilyList> lists(1);
   FamilyList& list = lists.front();
-  for (const StoredFamily& family : stored.families) {
+  for (StoredFamily& family : stored.families) {
     const std::string column_family_name = ColumnFamilyName(name, family.schema.name);
     const auto column_family = db_->FindColumnFamily(column_family_name);
     // The list has a gap then; the stored schema keeps the family, for AlterTable to make it anew.
@@ -143,6 +178,9 @@ absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable 
       continue;
     }
     WINNOW_RETURN_IF_ERROR(ApplySchema(*column_family, family.schema));
+    // Compactions may have taken the last one, and no snapshot is left that would need it. The next
+    // one is recorded as the first was.
+    family.has_row_markers = family.has_row_markers && store().MayHaveFarMarkers(*column_family);
     list.push_back(AddFamilyState(name, family, *column_family));
   }
   state->SetFamilies(std::move(lists));

@@ -4,6 +4,8 @@
 #ifndef WINNOW_ENGINE_TABLE_TABLE_DATABASE_H_
 #define WINNOW_ENGINE_TABLE_TABLE_DATABASE_H_
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +30,8 @@ namespace winnow {
 
 class TableDatabaseImpl final : public TableDatabase {
  public:
-  explicit TableDatabaseImpl(const Options& options) : options_(options) {}
+  TableDatabaseImpl(const Options& options, const TableOptions& table_options)
+      : options_(options), table_options_(table_options) {}
   ~TableDatabaseImpl() override;
   absl::Status OpenDatabase(const std::string& path) ABSL_LOCKS_EXCLUDED(schema_mutex_);
 
@@ -39,6 +42,7 @@ class TableDatabaseImpl final : public TableDatabase {
   // What TableWriter needs: the latches of everybody, and the number of a write.
   RowLatches& latches() { return latches_; }
   WriteClock& clock() { return *clock_; }
+  size_t max_cell_bytes() const { return table_options_.max_cell_bytes; }
 
   // table_schemas.cc
   absl::StatusOr<Table*> CreateTable(const TableSchema& schema) override
@@ -106,6 +110,8 @@ class TableDatabaseImpl final : public TableDatabase {
 
   // --- table_database.cc ---
   ColumnFamilyOptions OptionsFor(const std::string& column_family);
+  std::shared_ptr<const MergeOperator> MergeOperatorOf(const std::string& column_family,
+                                                       std::string_view recorded) const;
   ExpiredCells& ExpiredCellsOf(const std::string& column_family);
   absl::Status DropLeftovers(Catalog::Contents* contents);
   // As the store takes them at this moment.
@@ -184,8 +190,13 @@ class TableDatabaseImpl final : public TableDatabase {
   // --- table_reads.cc ---
   absl::StatusOr<bool> ReadOneCell(const TableReadOptions& options, const TableState& table,
                                    CellMoment& moment, std::string_view row, RowResult* result);
+  // `possible`, if given, says of which of the plan's families there may be something in the row.
   absl::Status ReadRow(const TableReadOptions& options, const std::vector<FamilyQuery>& plan,
-                       CellMoment& moment, std::string_view row, RowResult* result);
+                       CellMoment& moment, std::string_view row, RowResult* result,
+                       const std::function<bool(size_t)>& possible = nullptr);
+  absl::Status GetShownCell(const TableReadOptions& options, Table* table, std::string_view row,
+                            std::string_view family, std::string_view qualifier,
+                            std::string* value);
   CellMoment MomentOf(const TableReadOptions& options);
 
   // --- table_maintenance.cc ---
@@ -196,6 +207,7 @@ class TableDatabaseImpl final : public TableDatabase {
   absl::Status CleanLatchedRow(const FamilyState& family, std::string_view row);
 
   const Options options_;
+  const TableOptions table_options_;
   // By column family, before the database, whose compactions use them.
   Mutex filters_mutex_;
   std::map<std::string, std::unique_ptr<ExpiredCells>> expired_cells_

@@ -53,7 +53,7 @@ class TableLoader final : public TableWriter {
       WINNOW_RETURN_IF_ERROR(CheckRow(row));
       WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
       WINNOW_RETURN_IF_ERROR(CheckTimestamp(timestamp));
-      WINNOW_RETURN_IF_ERROR(CheckCellBytes(value));
+      WINNOW_RETURN_IF_ERROR(CheckCellBytes(value, tables_.max_cell_bytes()));
       key_.clear();
       AppendColumnPrefix(row, qualifier, &key_);
       AppendCellNumber(timestamp, CellKind::kVersion, &key_);

@@ -1,9 +1,12 @@
 // Get, MultiGet, Exists, MayExist, Scan.
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
+#include "engine/table/possible_cells.h"
 #include "engine/table/row_filter.h"
 #include "engine/table/row_result.h"
 #include "engine/table/table_database.h"
@@ -41,6 +44,15 @@ bool IsOfOneCell(const TableReadOptions& options) {
          IsOfAllTimes(options);
 }
 
+// Null: filters rule out all columns that are asked for.
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenPossible(CellMoment& moment,
+                                                           const FamilyState& family,
+                                                           std::string_view row, CellQuery cells) {
+  WINNOW_ASSIGN_OR_RETURN(const bool any, KeepPossibleColumns(moment, family, row, &cells));
+  if (!any) return std::unique_ptr<FamilyCursor>();
+  return OpenRow(moment, family, row, std::move(cells));
+}
+
 }  // namespace
 
 std::unique_ptr<TableSnapshot> TableDatabaseImpl::GetSnapshot() {
@@ -70,7 +82,8 @@ CellMoment TableDatabaseImpl::MomentOf(const TableReadOptions& options) {
 // nothing is given.
 absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
                                         const std::vector<FamilyQuery>& plan, CellMoment& moment,
-                                        std::string_view row, RowResult* result) {
+                                        std::string_view row, RowResult* result,
+                                        const std::function<bool(size_t)>& possible) {
   RowResultBuilder builder(result);
   std::optional<RowFilter> filter;
   if (options.filter.is_set()) {
@@ -78,10 +91,12 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
     // A PageFilter(0) is done before it begins.
     if (filter->IsDone() || !filter->BeginRow(row)) return absl::OkStatus();
   }
-  for (const FamilyQuery& query : plan) {
-    auto opened = OpenRow(moment, *query.family, row, query.cells);
+  for (size_t i = 0; i < plan.size(); i++) {
+    const FamilyQuery& query = plan[i];
+    if (possible && !possible(i)) continue;
+    auto opened = OpenPossible(moment, *query.family, row, query.cells);
     absl::Status status = opened.status();
-    if (status.ok()) {
+    if (status.ok() && *opened != nullptr) {
       FamilyCursor& cursor = **opened;
       // A filter moves the cursor by itself: it may pass over the rest of a column.
       while (cursor.Valid() && !(filter && filter->IsRowDone())) {
@@ -161,10 +176,18 @@ absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table*
     for (const std::string_view row : rows) WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
     CellMoment moment = MomentOf(options);
-    // Rows are read one after the other, and all as of one moment.
+    // Rows are read one after the other, and all as of one moment. Those that filters rule out,
+    // which are asked about many of them at once, are not read.
     WINNOW_RETURN_IF_ERROR(moment.Fix());
-    for (size_t i = 0; i < rows.size(); i++) {
-      WINNOW_RETURN_IF_ERROR(ReadRow(options, plan, moment, rows[i], &(*results)[i]));
+    PossibleRows possible_rows;
+    for (size_t begin = 0; begin < rows.size(); begin += PossibleRows::kAtOnce) {
+      const auto some = rows.subspan(begin, std::min(rows.size() - begin, PossibleRows::kAtOnce));
+      WINNOW_RETURN_IF_ERROR(possible_rows.Ask(moment, plan, some));
+      for (size_t i = 0; i < some.size(); i++) {
+        WINNOW_RETURN_IF_ERROR(
+            ReadRow(options, plan, moment, some[i], &(*results)[begin + i],
+                    [&](size_t family) { return possible_rows.Has(i, family); }));
+      }
     }
     return absl::OkStatus();
   });
@@ -178,6 +201,8 @@ absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table*
 absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* table,
                                         std::string_view row, std::string_view family,
                                         std::string_view qualifier, std::string* value) {
+  if (options.filter.is_set() || options.raw) [[unlikely]]
+    return GetShownCell(options, table, row, family, qualifier, value);
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family_state, state->Find(family));
@@ -210,6 +235,22 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
   });
 }
 
+// A filter sees the column's newest version, as in a Get of the column.
+absl::Status TableDatabaseImpl::GetShownCell(const TableReadOptions& options, Table* table,
+                                             std::string_view row, std::string_view family,
+                                             std::string_view qualifier, std::string* value) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    TableReadOptions of_cell = options;
+    of_cell.columns = {{std::string(family), std::string(qualifier)}};
+    of_cell.max_versions = 1;
+    RowResult result;
+    WINNOW_RETURN_IF_ERROR(Get(of_cell, table, row, &result));
+    if (result.empty()) return absl::NotFoundError("");
+    value->assign(result.cells().front().value);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<bool> TableDatabaseImpl::Exists(const TableReadOptions& options, Table* table,
                                                std::string_view row) {
   // Some filters decide by whole rows.
@@ -227,8 +268,8 @@ absl::StatusOr<bool> TableDatabaseImpl::Exists(const TableReadOptions& options, 
     // One visible cell answers the question.
     for (FamilyQuery& query : plan) {
       WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FamilyCursor> cursor,
-                              OpenRow(moment, *query.family, row, std::move(query.cells)));
-      if (cursor->Valid()) return true;
+                              OpenPossible(moment, *query.family, row, std::move(query.cells)));
+      if (cursor != nullptr && cursor->Valid()) return true;
     }
     return false;
   });
@@ -248,14 +289,14 @@ absl::StatusOr<bool> TableDatabaseImpl::MayExist(const TableReadOptions& options
     }
     std::string prefix;
     AppendCellPrefix(row, &prefix);
-    const auto may_have = [&](const FamilyState& family, const std::string& of) {
-      return store().MayExistInRange(read, family.column_family, of, EndOfPrefix(of));
-    };
     for (const FamilyQuery& query : plan) {
       // A filter of rows alone answers for the row, whatever column is asked for.
-      if (query.cells.columns.empty() && may_have(*query.family, prefix)) return true;
-      for (const std::string& column : query.cells.columns) {
-        if (may_have(*query.family, prefix + column)) return true;
+      std::vector<PrefixAsked> asked;
+      if (query.cells.columns.empty()) asked.push_back({prefix});
+      for (const std::string& column : query.cells.columns) asked.push_back({prefix + column});
+      WINNOW_RETURN_IF_ERROR(store().AskForPrefixes(read, query.family->column_family, asked));
+      for (const PrefixAsked& of : asked) {
+        if (of.may_exist) return true;
       }
     }
     return false;

@@ -33,11 +33,11 @@ absl::Status CheckQualifier(std::string_view qualifier) {
                                                  " bytes"));
 }
 
-absl::Status CheckCellBytes(std::string_view value) {
-  if (value.size() <= kMaxCellBytes) [[likely]]
+absl::Status CheckCellBytes(std::string_view value, size_t limit) {
+  if (value.size() <= limit) [[likely]]
     return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "cell of ", value.size(), " bytes is over the limit of ", kMaxCellBytes, " bytes"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("cell of ", value.size(), " bytes is over the limit of ", limit, " bytes"));
 }
 
 absl::Status CheckTimestamp(uint64_t timestamp) {

@@ -96,7 +96,7 @@ inline absl::StatusOr<const TableState*> CheckTable(const Table* table,
 // Limits of what a call is given.
 absl::Status CheckRow(std::string_view row);
 absl::Status CheckQualifier(std::string_view qualifier);
-absl::Status CheckCellBytes(std::string_view value);
+absl::Status CheckCellBytes(std::string_view value, size_t limit);
 absl::Status CheckTimestamp(uint64_t timestamp);
 
 }  // namespace winnow

@@ -86,6 +86,7 @@ absl::Status TableDatabaseImpl::CheckChanges(const std::vector<TableChange>& cha
       if (auto family = table->Find(change.family); !family.ok()) return family.status();
     }
     WINNOW_RETURN_IF_ERROR(CheckChange(change));
+    WINNOW_RETURN_IF_ERROR(CheckCellBytes(change.value, max_cell_bytes()));
   }
   return absl::OkStatus();
 }
@@ -169,7 +170,7 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
   return CatchOutOfMemory([&]() -> absl::Status {
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
-    WINNOW_RETURN_IF_ERROR(CheckCellBytes(value));
+    WINNOW_RETURN_IF_ERROR(CheckCellBytes(value, max_cell_bytes()));
     {
       const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
       WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
@@ -236,7 +237,7 @@ absl::Status TableDatabaseImpl::ReadModifyWrite(const WriteOptions& options, Tab
   // timestamp it takes that one's place, as the same key.
   put.timestamp = std::max(stamp.now_ms, newest.timestamp);
   WINNOW_ASSIGN_OR_RETURN(put.value, change(newest));
-  WINNOW_RETURN_IF_ERROR(CheckCellBytes(put.value));
+  WINNOW_RETURN_IF_ERROR(CheckCellBytes(put.value, max_cell_bytes()));
   WINNOW_RETURN_IF_ERROR(writer.Apply(*state, put));
   // Otherwise a counter would leave a version at each step for readers to pass over.
   if (found->rules->Load().max_versions <= kFewVersions) {

@@ -60,7 +60,8 @@ namespace winnow {
 inline constexpr uint64_t kMaxTimestamp = (uint64_t{1} << 63) - 2;
 inline constexpr size_t kMaxRowBytes = 32'767;
 inline constexpr size_t kMaxQualifierBytes = size_t{64} << 10;
-inline constexpr size_t kMaxCellBytes = size_t{10} << 20;  // of a value
+inline constexpr size_t kMaxCellBytes = size_t{10} << 20;  // of a value, if TableOptions do not say
+inline constexpr size_t kMaxTableCellBytes = kMaxValueBytes - 32;
 inline constexpr uint32_t kUnlimitedVersions = 0x7fffffff;
 inline constexpr size_t kMaxSignedColumns = 32;
 inline constexpr size_t kMaxSignedColumnBytes = 255;
@@ -85,7 +86,8 @@ struct FamilySchema {
   std::string garbage_rule = {};
   // What the filters know: "ROW", "ROWCOL" (rows and columns, in one filter), "NONE",
   // "ROWPREFIX_FIXED_LENGTH:N" and "ROWPREFIX_DELIMITED:C" (up to and including the first byte C),
-  // both beside rows, or the parts of a filter key of ColumnFamilyOptions.
+  // both beside rows, or the parts of a filter key of ColumnFamilyOptions. They do not go
+  // beyond the row: of one that is shorter, or has no C, it is the row.
   std::string bloom_filter = "ROW";
   // Their kind and size, as ColumnFamilyOptions::filter. Under Options::filter_memory_budget the
   // size plays no part.
@@ -221,8 +223,9 @@ struct ScanOptions : TableReadOptions {
   size_t max_cells = 0;
 };
 
-// The rows of a scan, as of the moment it was begun. Used by one thread at a time; destroyed before
-// the database is closed.
+// The rows of a scan, as of the moment it was begun; of a table that is dropped meanwhile, or loses
+// a family, a scan by signatures ends with FailedPrecondition. Used by one thread at a time;
+// destroyed before the database is closed.
 class RowScanner {
  public:
   virtual ~RowScanner() = default;
@@ -248,7 +251,8 @@ class TableBatch {
            std::string_view value);
   void Put(Table* table, std::string_view row, std::string_view family, std::string_view qualifier,
            std::string_view value, const PutOptions& options);
-  // The version with this timestamp; unset: the newest that is there. Reads the column.
+  // The version with this timestamp; unset: the newest that is there. Reads the column. What rules
+  // have let go of the column goes as well, so that nothing comes in the version's place.
   void DeleteVersion(Table* table, std::string_view row, std::string_view family,
                      std::string_view qualifier, std::optional<uint64_t> timestamp);
   // All versions of a column with timestamps up to this; unset: up to the present.
@@ -328,15 +332,22 @@ class TableWriter {
   virtual absl::Status Finish() = 0;
 };
 
+// Settings of all tables of a database.
+struct TableOptions {
+  // Bytes of a cell's value, at most; what is stored already is read whatever its size. Default 10
+  // MiB. Range 1 - kMaxTableCellBytes.
+  size_t max_cell_bytes = kMaxCellBytes;
+};
+
 // A database of tables, and of what else is in it.
 class TableDatabase {
  public:
   // As DB::Open. Not for `read_only`, which is InvalidArgument. Column families with a colon in
   // their name are opened as those of tables: in bytewise order, with what is recorded of them, and
   // the rest as for "default". Options::column_families may say otherwise, for compression and
-  // sizes.
-  static absl::StatusOr<std::unique_ptr<TableDatabase>> Open(const Options& options,
-                                                             const std::string& path);
+  // sizes; of such names it may have some that are not there yet, for CreateTable and AlterTable.
+  static absl::StatusOr<std::unique_ptr<TableDatabase>> Open(
+      const Options& options, const std::string& path, const TableOptions& table_options = {});
   virtual ~TableDatabase() = default;  // closes, and discards errors
   // As DB::Close. Scanners and snapshots must be gone.
   virtual absl::Status Close() = 0;
@@ -407,8 +418,8 @@ class TableDatabase {
   virtual absl::Status MultiGet(const TableReadOptions& options, Table* table,
                                 std::span<const std::string_view> rows,
                                 std::vector<RowResult>* results) = 0;
-  // The newest version of one column. NotFound: there is none. Of `options` the columns and the
-  // number of versions do not count.
+  // The newest version of one column. NotFound: there is none, or the filter shows nothing of it.
+  // Of `options` the columns and the number of versions do not count; `raw` is InvalidArgument.
   virtual absl::Status GetCell(const TableReadOptions& options, Table* table, std::string_view row,
                                std::string_view family, std::string_view qualifier,
                                std::string* value) = 0;

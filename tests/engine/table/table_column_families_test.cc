@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "engine/table/reserve_tables.h"
 #include "tests/engine/table/table_fixture.h"
+#include "winnow/merge_operator.h"
 #include "winnow/table.h"
 
 namespace winnow {
@@ -148,6 +152,66 @@ TEST(TableColumnFamilies, ATableThatHasLostOneCanBeDroppedOrDoWithoutIt) {
     EXPECT_EQ(tables.Versions(tables.Find("u"), "r", "g", "q"), "kept@1");
     tables.Put(tables.Find("t"), "r", "f", "q", 1, "v");
     tables.Reopen();
+  }
+}
+
+// Options may name the families of tables that come later.
+TEST(TableColumnFamilies, OptionsWaitForTheirTable) {
+  Options options = MemoryDb::Quiet();
+  options.target_file_bytes = 1 << 20;
+  ColumnFamilyOptions& own = options.column_families["t:f"];
+  own.compression = Compression::kNone;
+  own.target_file_bytes = 3 << 20;
+  MemoryTables tables(options);
+  tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});
+  for (int i = 0; i < 2; i++) {
+    DB& db = tables->db();
+    EXPECT_EQ(*db.GetOption(*db.FindColumnFamily("t:f"), "target_file_bytes"), "3M");
+    EXPECT_EQ(*db.GetOption(*db.FindColumnFamily("t:g"), "target_file_bytes"), "1M");
+    tables.Reopen();
+  }
+  // A name that no table can have is a slip, as in DB::Open.
+  options.column_families["f"] = ColumnFamilyOptions();
+  options.file_system = &tables.file_system();
+  ASSERT_TRUE(tables->Close().ok());
+  EXPECT_TRUE(absl::IsNotFound(TableDatabase::Open(options, "/db").status()));
+}
+
+// One of the user's own.
+class Join final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.Join"; }
+  absl::Status FullMerge(std::string_view, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    result->assign(existing.value_or(""));
+    for (const std::string_view operand : operands) result->append(operand);
+    return absl::OkStatus();
+  }
+};
+
+TEST(TableColumnFamilies, AFamilyWithAColonThatIsNoTablesKeepsItsMergeOperator) {
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = std::make_shared<Join>();
+  for (const bool is_named : {false, true}) {
+    MemoryTables tables(options);
+    ColumnFamilyOptions own;
+    own.merge_operator = options.merge_operator;
+    {
+      const auto family = tables->db().CreateColumnFamily(own, "a:b");
+      ASSERT_TRUE(family.ok()) << family.status();
+      EXPECT_TRUE(tables->db().Merge({}, *family, "k", "v").ok());
+    }
+    tables.Create({.name = "t", .families = {{.name = "f"}}});
+    Options again = options;
+    if (is_named) again.column_families["a:b"] = own;
+    tables.Reopen(again);
+    ColumnFamily* const family = *tables->db().FindColumnFamily("a:b");
+    EXPECT_TRUE(tables->db().Merge({}, family, "k", "w").ok());
+    std::string value;
+    EXPECT_TRUE(tables->db().Get({}, family, "k", &value).ok());
+    EXPECT_EQ(value, "vw");
+    EXPECT_FALSE(tables->db().Merge({}, *tables->db().FindColumnFamily("t:f"), "k", "w").ok());
   }
 }
 

@@ -2,11 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/engine/table/table_fixture.h"
+#include "winnow/indexed_write_batch.h"
 #include "winnow/transaction.h"
 
 namespace winnow {
@@ -167,6 +172,154 @@ TEST(TableReads, ALookUpOfOneColumnSeesThatTimePasses) {
   EXPECT_TRUE(absl::IsNotFound(tables->GetCell({}, table, "r", "g", "q", &value)));
 }
 
+TEST(TableReads, GetCellTakesAFilter) {
+  for (const uint64_t end : {kMaxTimestamp + 1, kMaxTimestamp}) {
+    MemoryTables tables;
+    Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}}});
+    tables.Put(table, "r", "f", "q", 1, "v");
+    std::string value;
+    const auto get = [&](const std::string& filter) {
+      TableReadOptions options;
+      options.end_timestamp = end;
+      options.filter = *TableFilter::Parse(filter);
+      return tables->GetCell(options, table, "r", "f", "q", &value);
+    };
+    EXPECT_TRUE(get("ValueFilter(=, 'binary:v')").ok());
+    EXPECT_EQ(value, "v");
+    EXPECT_TRUE(absl::IsNotFound(get("ValueFilter(=, 'binary:w')")));
+    EXPECT_TRUE(absl::IsNotFound(get("PrefixFilter('s')")));
+    EXPECT_TRUE(get("KeyOnlyFilter()").ok());
+    EXPECT_EQ(value, "");
+    EXPECT_TRUE(absl::IsNotFound(get("PageFilter(0)")));
+    // A raw read is of families.
+    TableReadOptions raw;
+    raw.raw = true;
+    EXPECT_TRUE(absl::IsInvalidArgument(tables->GetCell(raw, table, "r", "f", "q", &value)));
+  }
+}
+
+// Somebody renews a cell, and then time passes, at the moment at which a reader asks what time it
+// is.
+class RenewingClock final : public Clock {
+ public:
+  uint64_t NowMicros() const override {
+    if (renew) {
+      const std::function<void()> once = std::move(renew);
+      renew = nullptr;
+      once();
+      now += 2'000'000;
+    }
+    return now;
+  }
+  mutable uint64_t now = 1'000'000'000'000;
+  mutable std::function<void()> renew;
+};
+
+TEST(TableReads, ACellThatIsRenewedMeanwhileIsThere) {
+  RenewingClock clock;
+  const auto file_system = NewUnrecordedFileSystem();
+  Options options = MemoryDb::Quiet();
+  options.file_system = file_system.get();
+  options.clock = &clock;
+  const auto tables = *TableDatabase::Open(options, "/db");
+  TableSchema schema{.name = "t",
+                     .families = {{.name = "f", .ttl_seconds = 3}, {.name = "g"}, {.name = "h"}}};
+  Table* const table = *tables->CreateTable(schema);
+  // With a time to live of the family's, or of its own.
+  for (const std::string family : {"f", "g"}) {
+    const auto put = [&] {
+      TableBatch batch;
+      batch.Put(table, "r", family, "q", "v", {.ttl_ms = family == "g" ? 3'000u : 0u});
+      const absl::Status written = tables->Write({}, batch);
+      EXPECT_TRUE(written.ok()) << written;
+    };
+    const std::string_view row = "r";
+    std::string value;
+    RowResult result;
+    std::vector<RowResult> results;
+    const TableReadOptions one{.columns = {{family, "q"}}};
+    const TableReadOptions some{.columns = {{family, "p"}, {family, "q"}}};
+    const std::vector<std::pair<const char*, std::function<bool()>>> reads = {
+        {"GetCell", [&] { return tables->GetCell({}, table, row, family, "q", &value).ok(); }},
+        {"Get of a column",
+         [&] { return tables->Get(one, table, row, &result).ok() && !result.empty(); }},
+        {"Get of columns",
+         [&] { return tables->Get(some, table, row, &result).ok() && !result.empty(); }},
+        {"Get of the row",
+         [&] { return tables->Get({}, table, row, &result).ok() && !result.empty(); }},
+        {"Exists", [&] { return *tables->Exists(one, table, row); }},
+        {"MultiGet",
+         [&] {
+           return tables->MultiGet(one, table, {&row, 1}, &results).ok() && !results[0].empty();
+         }},
+        {"Scan", [&] { return tables->Scan({}, table)->Next(&result); }},
+        {"snapshot",
+         [&] {
+           const auto snapshot = tables->GetSnapshot();
+           TableReadOptions at = one;
+           at.snapshot = snapshot.get();
+           return tables->Get(at, table, row, &result).ok() && !result.empty();
+         }},
+    };
+    for (const auto& [name, read] : reads) {
+      put();
+      // The reader's look at the clock comes when the cell has a second left.
+      clock.now += 2'000'000;
+      clock.renew = put;
+      EXPECT_TRUE(read()) << name << " of " << family;
+      clock.renew = nullptr;
+    }
+    ASSERT_TRUE(tables->TruncateTable("t").ok());
+  }
+}
+
+TEST(TableReads, MayExistRefusesTheSnapshotOfAnotherDatabase) {
+  MemoryTables tables;
+  MemoryTables others;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}}});
+  const auto foreign = others->GetSnapshot();
+  TableReadOptions options;
+  options.snapshot = foreign.get();
+  EXPECT_TRUE(absl::IsInvalidArgument(tables->MayExist(options, table, "r").status()));
+  RowResult result;
+  EXPECT_TRUE(absl::IsInvalidArgument(tables->Get(options, table, "r", &result)));
+}
+
+// Point look-ups go on without an iterator beside ranges that were deleted elsewhere.
+TEST(TableReads, LookUpsSeeRangesThatWereDeleted) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f", .max_versions = 2}}});
+  std::string value;
+  const auto has = [&](const std::string& row) {
+    return tables->GetCell({}, table, row, "f", "q", &value).ok();
+  };
+  for (const bool flushes : {false, true}) {
+    const auto flush = [&] { EXPECT_TRUE(!flushes || tables->Flush("t").ok()); };
+    for (const std::string row : {"a", "b", "c"}) tables.Put(table, row, "f", "q", 5, "v");
+    flush();
+    const auto before = tables->GetSnapshot();
+    ASSERT_TRUE(tables->DeleteRows({}, table, "b", "c").ok());
+    flush();
+    EXPECT_TRUE(has("a"));
+    EXPECT_FALSE(has("b"));
+    EXPECT_TRUE(has("c"));
+    TableReadOptions earlier;
+    earlier.snapshot = before.get();
+    EXPECT_TRUE(tables->GetCell(earlier, table, "b", "f", "q", &value).ok());
+    // Older than what was deleted, and written later.
+    tables.Put(table, "b", "f", "q", 3, "w");
+    EXPECT_TRUE(has("b"));
+    EXPECT_EQ(value, "w");
+    flush();
+    EXPECT_TRUE(has("b"));
+    TableBatch batch;
+    batch.DeleteRow(table, "b", 4);
+    tables.Write(batch);
+    flush();
+    EXPECT_FALSE(has("b"));
+  }
+}
+
 TEST(TableReads, ACellTellsItsOwnTimeToLive) {
   MemoryTables tables;
   Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});
@@ -299,6 +452,15 @@ TEST(TableReads, OnlyTheTableWritesItsColumnFamily) {
     EXPECT_TRUE(is_refused(db.Put({}, family, "k", "v")));
     EXPECT_TRUE(is_refused(db.Delete({}, family, "k")));
     EXPECT_TRUE(is_refused(db.DeleteRange({}, family, "a", "z")));
+    // It has no merge operator, and is given none.
+    EXPECT_FALSE(db.Merge({}, family, "k", "v").ok());
+    EXPECT_TRUE(is_refused(db.SetOption(family, "merge_operator", "uint64_add")));
+    WriteBatch operands;
+    operands.Merge(family, "k", "v");
+    EXPECT_FALSE(db.Write({}, operands).ok());
+    IndexedWriteBatch indexed(db);
+    EXPECT_TRUE(indexed.Put(family, "k", "v").ok());
+    EXPECT_TRUE(is_refused(db.Write({}, indexed.batch())));
     WriteBatch batch;
     batch.Put("fine", "v");
     batch.Put(family, "k", "v");
@@ -309,6 +471,11 @@ TEST(TableReads, OnlyTheTableWritesItsColumnFamily) {
     auto transaction = *db.BeginTransaction();
     EXPECT_TRUE(transaction->Put(family, "k", "v").ok());
     EXPECT_TRUE(is_refused(transaction->Commit()));
+    TransactionOptions pessimistic;
+    pessimistic.mode = TransactionOptions::Mode::kPessimistic;
+    auto locking = *db.BeginTransaction(pessimistic);
+    EXPECT_TRUE(locking->Put(family, "k", "v").ok());
+    EXPECT_TRUE(is_refused(locking->Commit()));
     auto writer = *db.NewSstWriter(family, "/outside.sst");
     ASSERT_TRUE(writer->Put("k", "v").ok());
     ASSERT_TRUE(writer->Finish().ok());

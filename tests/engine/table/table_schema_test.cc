@@ -37,6 +37,81 @@ TEST(TableSchema, IsKeptAcrossOpenings) {
   }
 }
 
+// Of short rows, and of those without the delimiter, the filter has the row, and nothing of its
+// columns.
+TEST(TableSchema, PrefixesInFiltersEndWithTheRow) {
+  const auto filter_bytes = [](const std::string& bloom) {
+    MemoryTables tables;
+    Table* const table =
+        tables.Create({.name = "t", .families = {{.name = "f", .bloom_filter = bloom}}});
+    for (int row = 0; row < 500; row++) {
+      TableBatch batch;
+      for (int column = 0; column < 16; column++) {
+        const std::string qualifier = absl::StrCat("longer/than/16/bytes", 10 + column);
+        batch.Put(table, absl::StrCat("r", 1000 + row), "f", qualifier, "v");
+      }
+      tables.Write(batch);
+    }
+    EXPECT_TRUE(tables->Flush("t").ok());
+    uint64_t bytes = 0;
+    for (const LevelStatistics& level : tables->db().GetStatistics().levels) {
+      if (level.column_family == "t:f") bytes += level.filter_bytes;
+    }
+    return bytes;
+  };
+  const uint64_t of_rows = filter_bytes("ROW");
+  EXPECT_GT(filter_bytes("ROWCOL"), 10 * of_rows);
+  for (const std::string bloom :
+       {"ROWPREFIX_FIXED_LENGTH:30", "ROWPREFIX_DELIMITED:/", "component:1+prefix:60",
+        "delimiter:/", "component:1+delimiter:/:2+prefix:30"}) {
+    EXPECT_LE(filter_bytes(bloom), 4 * of_rows) << bloom;
+  }
+  MemoryTables tables;
+  tables.Create({.name = "t", .families = {{.name = "f", .bloom_filter = "delimiter:/"}}});
+  EXPECT_EQ(*tables->db().GetProperty(*tables->db().FindColumnFamily("t:f"), "winnow.filter-key"),
+            "component:1:delimiter:/");
+  EXPECT_EQ(tables->DescribeTable("t")->families[0].bloom_filter, "delimiter:/");
+}
+
+// A family that has no markers of rows any more is read again as one that never had any.
+TEST(TableSchema, ForgetsMarkersOfRowsThatAreGone) {
+  MemoryTables tables;
+  const TableSchema schema{.name = "t", .families = {{.name = "f"}}};
+  Table* table = tables.Create(schema);
+  // As it is recorded with the next change.
+  const auto is_flagged = [&] {
+    EXPECT_TRUE(tables->AlterTable(schema).ok());
+    DB& db = tables->db();
+    std::string stored;
+    EXPECT_TRUE(db.Get({}, *db.FindColumnFamily("winnow.tables"), "tt", &stored).ok());
+    const auto decoded = DecodeTable("t", stored);
+    return decoded.ok() && decoded->families[0].has_row_markers;
+  };
+  const auto reopen = [&] {
+    tables.Reopen();
+    table = tables.Find("t");
+  };
+  for (int i = 0; i < 2; i++) {
+    EXPECT_FALSE(is_flagged());
+    tables.Put(table, "r", "f", "q", 1, "v");
+    TableBatch batch;
+    batch.DeleteRow(table, "r");
+    tables.Write(batch);
+    reopen();
+    EXPECT_TRUE(is_flagged()) << "in memory, from the log";
+    ASSERT_TRUE(tables->Flush("t").ok());
+    reopen();
+    EXPECT_TRUE(is_flagged()) << "in a file";
+    std::string value;
+    EXPECT_TRUE(absl::IsNotFound(tables->GetCell({}, table, "r", "f", "q", &value)));
+    tables.Put(table, "s", "f", "q", 1, "v");
+    ASSERT_TRUE(tables->MajorCompact("t").ok());
+    EXPECT_TRUE(is_flagged()) << "a snapshot might need it";
+    reopen();
+  }
+  EXPECT_FALSE(is_flagged());
+}
+
 TEST(TableSchema, RefusesWhatMakesNoSense) {
   MemoryTables tables;
   const auto code = [&](const TableSchema& schema) {

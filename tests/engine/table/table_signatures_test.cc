@@ -119,6 +119,55 @@ TEST_F(TableSignaturesTest, FindRowsByAnySubsetOfColumns) {
   EXPECT_EQ(Counted(Ticker::kSignatureScans), 6u);
 }
 
+// The rows of the moment at which it was begun, or a status that says why there are no more.
+TEST_F(TableSignaturesTest, AScanTellsThatItsTableWasDropped) {
+  Create("q1,q2", 3);
+  PutRows(70);
+  Flush();
+  const auto begin = [&] {
+    ScanOptions options;
+    options.filter = *TableFilter::Parse(Where("q1", "a3"));
+    auto scanner = tables_->Scan(options, table_);
+    RowResult row;
+    EXPECT_TRUE(scanner->Next(&row));
+    EXPECT_EQ(row.row(), "r1003");
+    return scanner;
+  };
+  const auto rest = [](RowScanner& scanner) {
+    std::vector<std::string> rows;
+    RowResult row;
+    while (scanner.Next(&row)) rows.emplace_back(row.row());
+    EXPECT_TRUE(row.empty());
+    return absl::StrJoin(rows, " ");
+  };
+  const std::string all = "r1010 r1017 r1024 r1031 r1038 r1045 r1052 r1059 r1066";
+  // Other rules, other signatures, another value of a row: none of them is of its moment.
+  auto scanner = begin();
+  ASSERT_TRUE(
+      tables_
+          ->AlterTable({.name = "t", .families = {{.name = "f", .signature = "q2"}, {.name = "g"}}})
+          .ok());
+  Put("r1010", "q1", "other");
+  EXPECT_EQ(rest(*scanner), all);
+  EXPECT_TRUE(scanner->status().ok()) << scanner->status();
+  Put("r1010", "q1", "a3");
+  ASSERT_TRUE(
+      tables_
+          ->AlterTable({.name = "t", .families = {{.name = "f", .signature = "q1"}, {.name = "g"}}})
+          .ok());
+  ASSERT_TRUE(tables_->MajorCompact("t").ok());
+  auto of_removed = begin();
+  ASSERT_TRUE(
+      tables_->AlterTable({.name = "t", .families = {{.name = "f", .signature = "q1"}}}).ok());
+  EXPECT_EQ(rest(*of_removed), "");
+  EXPECT_TRUE(absl::IsFailedPrecondition(of_removed->status())) << of_removed->status();
+  scanner = begin();
+  ASSERT_TRUE(tables_->DropTable("t").ok());
+  EXPECT_EQ(rest(*scanner), "");
+  EXPECT_TRUE(absl::IsFailedPrecondition(scanner->status())) << scanner->status();
+  EXPECT_TRUE(absl::StrContains(scanner->status().message(), "has been dropped"));
+}
+
 TEST_F(TableSignaturesTest, AreLeftAloneWhereTheFilterImpliesNoValue) {
   Create("q1,q2");
   PutRows(10);

@@ -313,6 +313,35 @@ TEST(Table, RefusesWhatIsOverItsLimits) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Table, TheLimitOfCellsIsTheUsers) {
+  const auto file_system = NewUnrecordedFileSystem();
+  Options options = MemoryDb::Quiet();
+  options.file_system = file_system.get();
+  for (const size_t limit : {size_t{0}, kMaxTableCellBytes + 1}) {
+    const auto opened = TableDatabase::Open(options, "/db", {.max_cell_bytes = limit});
+    EXPECT_TRUE(absl::IsInvalidArgument(opened.status())) << limit;
+  }
+  for (const size_t limit : {size_t{100}, kMaxCellBytes + 1}) {
+    const auto tables = *TableDatabase::Open(options, "/db", {.max_cell_bytes = limit});
+    Table* const table = limit == 100 ? *tables->CreateTable(OneFamily()) : *tables->FindTable("t");
+    const std::string largest(limit, 'v');
+    EXPECT_TRUE(tables->Put({}, table, "r", "f", "q", largest).ok());
+    EXPECT_TRUE(absl::IsInvalidArgument(tables->Put({}, table, "r", "f", "q", largest + "v")));
+    EXPECT_TRUE(absl::IsInvalidArgument(tables->Append({}, table, "r", "f", "q", "v").status()));
+    TableBatch batch;
+    batch.Put(table, "r", "f", "q", largest + "v");
+    EXPECT_TRUE(absl::IsInvalidArgument(tables->Write({}, batch)));
+    const auto writer = *tables->NewTableWriter(table, "/bulk");
+    EXPECT_TRUE(writer->Put("s", "f", "q", 1, largest).ok());
+    EXPECT_TRUE(absl::IsInvalidArgument(writer->Put("t", "f", "q", 1, largest + "v")));
+  }
+  // What is stored is read whatever the limit.
+  const auto tables = *TableDatabase::Open(options, "/db", {.max_cell_bytes = 1});
+  std::string value;
+  EXPECT_TRUE(tables->GetCell({}, *tables->FindTable("t"), "r", "f", "q", &value).ok());
+  EXPECT_EQ(value.size(), kMaxCellBytes + 1);
+}
+
 TEST(Table, ZerosInRowsAndColumnsTakeNoMoreThanTheirLimit) {
   MemoryTables tables;
   Table* const table = tables.Create(OneFamily());

@@ -1,0 +1,95 @@
+#include "engine/version/prefix_questions.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "winnow/filter/filter_key.h"
+
+namespace winnow {
+
+namespace {
+
+// The lines of so many filters are fetched before the first is asked, so that their cache misses
+// overlap.
+constexpr size_t kQuestionsAtOnce = 64;
+
+class PrefixAsker {
+ public:
+  explicit PrefixAsker(const Version& version) : version_(version) {}
+  ~PrefixAsker() { AskPending(); }
+
+  void Ask(PrefixAsked* asked) {
+    const std::string_view prefix = asked->prefix;
+    filter::PrefixQuestion question(prefix);
+    for (const auto& file : version_.files(0)) {
+      // All its keys are greater, or all are less.
+      const bool begins_behind = file->smallest_user_key().substr(0, prefix.size()) > prefix;
+      if (begins_behind || file->EndsBefore(prefix, version_.comparator())) continue;
+      if (!Add(*file, &question, asked)) return;
+    }
+    for (const auto& [level, index, tombstones] : version_.sorted_levels()) {
+      const Version::Files& files = version_.files(level);
+      const LevelIndex::FileRange range = index.FilesWithPrefix(prefix);
+      for (size_t i = range.begin; i < range.end; i++) {
+        if (!Add(*files[i], &question, asked)) return;
+      }
+    }
+  }
+
+ private:
+  struct Pending {
+    const SstableReader* reader;
+    PrefixAsked* asked;
+    uint64_t hash;
+    size_t filter_key_bytes;  // of the prefix
+  };
+
+  // False: the prefix need not be asked about any further.
+  bool Add(const SstableFile& file, filter::PrefixQuestion* question, PrefixAsked* asked) {
+    const SstableReader* const reader = file.reader();
+    const auto* const part = reader == nullptr || !reader->has_filter()
+                                 ? nullptr
+                                 : question->For(reader->filter_key(), reader->hash_seed());
+    if (part == nullptr) {
+      asked->may_exist = true;
+      return false;
+    }
+    if (num_pending_ == pending_.size()) AskPending();
+    if (asked->may_exist) return false;
+    reader->filter().Prefetch(part->hash);
+    pending_[num_pending_++] = {reader, asked, part->hash, part->filter_key.size()};
+    return true;
+  }
+
+  void AskPending() {
+    // A filter that is not in memory is not loaded for this, and says "maybe".
+    SstableReadOptions without_reading;
+    without_reading.fill_cache = false;
+    for (size_t i = 0; i < num_pending_; i++) {
+      const Pending& pending = pending_[i];
+      if (pending.asked->may_exist) continue;
+      const std::string_view prefix = pending.asked->prefix;
+      pending.asked->may_exist =
+          pending.reader->AskFilter(without_reading, pending.hash,
+                                    prefix.substr(0, pending.filter_key_bytes)) !=
+          FilterAnswer::kNo;
+    }
+    num_pending_ = 0;
+  }
+
+  const Version& version_;
+  std::array<Pending, kQuestionsAtOnce> pending_;
+  size_t num_pending_ = 0;
+};
+
+}  // namespace
+
+void AskForPrefixesInFiles(const Version& version, std::span<PrefixAsked> prefixes) {
+  PrefixAsker asker(version);
+  for (PrefixAsked& asked : prefixes) {
+    if (!asked.may_exist) asker.Ask(&asked);
+  }
+}
+
+}  // namespace winnow
