@@ -68,14 +68,30 @@ absl::Status SetAttribute(const std::string& name, const std::string& value, Fam
   return absl::OkStatus();
 }
 
-// "NAME" or "NAME,ATTRIBUTE=VALUE,...". What is not said is as in `before`. Behind SIGNATURE=COLUMN
-// and BLOOMFILTER=PART others follow likewise, up to what has a '='.
+void TakeDefaultRules(FamilySchema* family) {
+  const FamilySchema defaults;
+  family->max_versions = defaults.max_versions;
+  family->ttl_seconds = defaults.ttl_seconds;
+  family->min_versions = defaults.min_versions;
+}
+
+// "NAME" or "NAME,ATTRIBUTE=VALUE,...". What is not said is as in `before`, but for the rules that
+// another kind of rule takes the place of. Behind SIGNATURE=COLUMN and BLOOMFILTER=PART others
+// follow likewise, up to what has a '='.
 absl::StatusOr<FamilySchema> ParseFamily(const std::string& word, const TableSchema& before) {
   const std::vector<std::string> parts = absl::StrSplit(word, ',');
   FamilySchema family{.name = parts[0]};
   for (const FamilySchema& old : before.families) {
     if (old.name == family.name) family = old;
   }
+  const auto names = [&parts](std::string_view attribute) {
+    return std::any_of(parts.begin() + 1, parts.end(), [&](const std::string& part) {
+      const std::string name = absl::StrCat(ToAbsl(attribute), "=");
+      return absl::StartsWith(part, name) && part != name;  // without a value nothing changes
+    });
+  };
+  if (names("VERSIONS") || names("TTL") || names("MIN_VERSIONS")) family.garbage_rule.clear();
+  if (names("GARBAGE_RULE")) TakeDefaultRules(&family);
   for (size_t i = 1; i < parts.size(); i++) {
     std::pair<std::string, std::string> pair = absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
     const bool is_list = pair.first == kSignature || pair.first == kBloomFilter;
@@ -307,7 +323,8 @@ list of these and of --filter-key's parts, as ROWCOL,prefix:8: look-ups ask for 
 FILTER (as blocked_bloom:10); SIGNATURE (columns, separated by commas, by whose values --where
 finds rows without reading all). --where is HBase's filter text, as ValueFilter(>, 'binary:M');
 --raw shows markers of deletes, too, and what they hide. Cells are printed one a line,
-ROW<TAB>COLUMN<TAB>TIMESTAMP<TAB>VALUE. Every verb opens the database for writing. Exit code
+ROW<TAB>COLUMN<TAB>TIMESTAMP<TAB>VALUE, with --raw and a <TAB> behind it the type of a marker or
+the time to live of a cell that has its own. Every verb opens the database for writing. Exit code
 1 if get, get_counter, exists or explain finds nothing.
 
 import reads fields, with a separator of one byte, as --columns names them: HBASE_ROW_KEY, and
@@ -321,7 +338,8 @@ cannot be written so ends the export: --escaped can write it. Without --columns 
 cell, HBASE_ROW_KEY,HBASE_TS_KEY,WINNOW_COLUMN,WINNOW_VALUE, escaped: any table can be carried
 over so; where single cells have times to live of their own, with HBASE_CELL_TTL named, too.)",
       .json = R"(
-cells: one line each: {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V};
+cells: one line each: {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V}, with "ttl_ms"
+if they have one of their own; markers have "type" in the place of the value;
 describe: {"table":NAME,"families":[{"name","versions","ttl_seconds","min_versions",
 "garbage_rule","bloom_filter","filter","signature"},...]}; list: {"tables":[NAME,...]}; exists: {"exists":B};
 count: {"rows":N}; incr, append, get_counter: {"value":N or TEXT}; explain: {"stored":[...],

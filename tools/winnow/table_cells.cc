@@ -53,9 +53,12 @@ void PrintCells(const TableCall& call, const RowResult& row) {
       call.output.Write(ToLine(CellJson(row.row(), cell, hex)));
       continue;
     }
-    const std::string value = cell.type == CellType::kPut
-                                  ? ToText(cell.value, form)
-                                  : absl::StrCat("\t", ToAbsl(NameOf(cell.type)));
+    std::string value = cell.type == CellType::kPut ? ToText(cell.value, form)
+                                                    : absl::StrCat("\t", ToAbsl(NameOf(cell.type)));
+    // In the place of a marker's type.
+    if (cell.ttl_ms != 0 && call.arguments.Has("raw")) {
+      absl::StrAppend(&value, "\tttl_ms=", cell.ttl_ms);
+    }
     call.output.Line(absl::StrCat(ToText(row.row(), form), "\t", ToAbsl(cell.family), ":",
                                   ToText(cell.qualifier, form), "\t", cell.timestamp, "\t", value));
   }

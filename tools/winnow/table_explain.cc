@@ -74,17 +74,24 @@ class CellExplainer {
     WINNOW_ASSIGN_OR_RETURN(
         const RangeExplanation read,
         call_.tables.db().ExplainRange(family_, column_prefix_, EndOfPrefix(column_prefix_)));
+    WINNOW_ASSIGN_OR_RETURN(const std::string deleted_range, PlaceOfDeletedRange());
     if (call_.arguments.Has("json")) {
       Json stored = Json::array();
       for (const StoredCell& cell : cells_) stored.push_back(AsJson(cell));
-      call_.output.Write(
-          ToLine({{"stored", std::move(stored)},
-                  {"visible", num_visible_},
-                  {"read", Json::parse(read.ToJson(), nullptr, /*allow_exceptions=*/false)}}));
+      Json json = {{"stored", std::move(stored)},
+                   {"visible", num_visible_},
+                   {"read", Json::parse(read.ToJson(), nullptr, /*allow_exceptions=*/false)}};
+      if (!deleted_range.empty()) json["deleted_range"] = deleted_range;
+      call_.output.Write(ToLine(json));
       return absl::OkStatus();
     }
     for (const StoredCell& cell : cells_) PrintText(cell);
-    if (cells_.empty()) call_.output.Line("nothing is stored of this column");
+    if (!deleted_range.empty()) {
+      call_.output.Line(absl::StrCat("a range of rows was deleted (", deleted_range, ")"));
+      call_.output.Line("  hides what was written before it: nothing of that is listed here");
+    } else if (cells_.empty()) {
+      call_.output.Line("nothing is stored of this column");
+    }
     call_.output.Text(read.ToString());
     return absl::OkStatus();
   }
@@ -108,6 +115,18 @@ class CellExplainer {
       cells_.push_back(std::move(cell));
     }
     return entry->status();
+  }
+
+  // Where the newest deletion of a range is that covers the column (DeleteRows, truncate); empty:
+  // there is none. The store shows nothing of what such a deletion hides.
+  absl::StatusOr<std::string> PlaceOfDeletedRange() const {
+    // No cell has this key, which lies among those of the column.
+    const std::string within = column_prefix_ + std::string(kCellNumberBytes, '\xff');
+    WINNOW_ASSIGN_OR_RETURN(const KeyExplanation look_up,
+                            call_.tables.db().Explain(family_, within));
+    const bool is_covered =
+        !look_up.steps.empty() && look_up.steps.back().answer == ExplainStep::Answer::kRangeDeleted;
+    return is_covered ? PlaceOf(look_up) : std::string();
   }
 
   // Why it is seen or not. Whether, is what a Get has said.

@@ -38,6 +38,7 @@ Json CellJson(std::string_view row, const CellView& cell, bool hex) {
   AddBytes(&json, "qualifier", cell.qualifier, hex);
   json["timestamp"] = cell.timestamp;
   if (cell.type == CellType::kPut) {
+    if (cell.ttl_ms != 0) json["ttl_ms"] = cell.ttl_ms;
     AddBytes(&json, "value", cell.value, hex);
   } else {
     json["type"] = NameOf(cell.type);

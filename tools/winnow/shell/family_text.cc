@@ -196,6 +196,10 @@ absl::Status SetAttributes(Keywords attributes, FamilySchema* family,
     family->ttl_seconds = 0;
     family->min_versions = 0;
   }
+  // And these in its place.
+  const bool has_counts =
+      attributes.Has("VERSIONS") || attributes.Has("TTL") || attributes.Has("MIN_VERSIONS");
+  if (!rule && has_counts) family->garbage_rule.clear();
   WINNOW_RETURN_IF_ERROR(SetCount(&attributes, "VERSIONS", &family->max_versions));
   WINNOW_RETURN_IF_ERROR(SetCount(&attributes, "MIN_VERSIONS", &family->min_versions));
   WINNOW_RETURN_IF_ERROR(SetTtl(&attributes, family));

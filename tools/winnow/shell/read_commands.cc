@@ -19,6 +19,7 @@ namespace {
 std::string CellText(const CellView& cell, const ReadRequest& request) {
   std::string text = absl::StrCat("timestamp=", cell.timestamp);
   if (cell.type == CellType::kPut) {
+    if (cell.ttl_ms != 0 && request.options.raw) absl::StrAppend(&text, ", ttl=", cell.ttl_ms);
     absl::StrAppend(&text, ", value=", FormatValue(cell.value, request.FormatOf(cell)));
   } else {
     absl::StrAppend(&text, ", type=", ToAbsl(cli::NameOf(cell.type)));
