@@ -234,6 +234,7 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.filter_key = filter_key_;
   builder.hash_seed = hash_seed_;
   builder.filter_policy = filter_policy_;
+  builder.key_hashes_ratio = options_->key_hashes_ratio;
   builder.block_bytes = options_->block_bytes;
   builder.restart_interval = options_->block_restart_interval;
   builder.compression = CompressionFor(level);

@@ -38,11 +38,14 @@ struct FilterRebuildResult {
   uint64_t bytes_written = 0;
   uint64_t filter_bytes = 0;
   bool fell_back = false;
+  // Why the table's key hashes could not be used although it has those that are wanted.
+  absl::Status key_hashes_status;
   std::chrono::microseconds waited{0};
 };
 
-// Reads every data block of `table` once, checks it, and writes a synced filter file of number
-// `number` to the table's directory; the directory is the caller's to sync. Holds eight bytes a key
+// Writes a synced filter file of number `number` to the table's directory, which is the caller's to
+// sync. Reads the key hashes of `table` for it, where it has those of `key` and `hash_seed`, and no
+// data; else, and where they are damaged, every data block once, checked. Holds eight bytes a key
 // meanwhile, and the filter. DataLoss: the table is damaged, or does not hold as many entries as it
 // says: a filter without them would hide them. Cancelled. After an error no file is left.
 absl::StatusOr<FilterRebuildResult> RebuildFilter(const FilterRebuildOptions& options,

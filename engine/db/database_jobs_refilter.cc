@@ -3,8 +3,9 @@
 //
 // The table is not touched. One file after the other:
 //
-//  1. Without the mutex, beside compactions and all else: the table's blocks are read and checked,
-//     and the filter file is written and synced. Until step 3 it is an orphan.
+//  1. Without the mutex, beside compactions and all else: the table's key hashes, or where it has
+//     none of the wanted key its data, are read and checked, and the filter file is written and
+//     synced. Until step 3 it is an orphan.
 //  2. Under the mutex: is the table still there, and no compaction at it? If not, the filter file
 //     goes; what the compaction writes has the present filter anyway.
 //  3. One edit takes the table out and adds it with its filter file. Building the version opens it
@@ -129,7 +130,7 @@ std::shared_ptr<SstableFile> DatabaseJobs::NextToRefilter(RefilterJob* job, int*
   return next;
 }
 
-// Reads the table, unless the filter that is wanted is the one that it was written with.
+// Reads key hashes or data, unless the filter that is wanted is the one that it was written with.
 absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
                                                             const SstableFile& file, int level,
                                                             uint64_t number) {
@@ -160,6 +161,8 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   options.must_give_way = job->must_give_way;
   WINNOW_ASSIGN_OR_RETURN(const FilterRebuildResult made,
                           RebuildFilter(options, parts_.versions->store(), file, number));
+  // The filter is as good as another; the table is damaged all the same.
+  parts_.events->AddIfCorruption(made.key_hashes_status);
   job->info.bytes_read += made.bytes_read;
   job->info.bytes_written += made.bytes_written;
   job->info.filter_bytes += made.filter_bytes;

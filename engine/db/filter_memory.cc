@@ -63,6 +63,7 @@ void DBImpl::MarkRefilterable(std::vector<FamilyTree>* trees) const {
     const ColumnFamilyState& family = *found->second;
     const ColumnFamilyOptions& options = family.options();
     tree.filter_key = family.filter_key().ToString();
+    tree.hash_seed = family.hash_seed();
     tree.may_refilter = !options_.read_only && !options.disable_auto_compactions &&
                         family.filter_policy() == nullptr;
     if (!tree.may_refilter) continue;

@@ -270,6 +270,7 @@ std::vector<TextOption> FamilyRows() {
       Family(BytesOption("write_buffer_bytes", &O::write_buffer_bytes)),
       Family(IntOption("max_write_buffers", &O::max_write_buffers)),
       Family(RealOption("memtable_filter_ratio", &O::memtable_filter_ratio)),
+      Family(RealOption("key_hashes_ratio", &O::key_hashes_ratio)),
       Family(BytesOption("block_bytes", &O::block_bytes)),
       Family(IntOption("block_restart_interval", &O::block_restart_interval)),
       Family({"compaction", SetCompaction,

@@ -94,6 +94,7 @@ void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check)
   check.Range<uint64_t>("write_buffer_bytes", options.write_buffer_bytes, 64 * kKiB, 16 * kGiB);
   check.Range("max_write_buffers", options.max_write_buffers, 2, 64);
   check.Range("memtable_filter_ratio", options.memtable_filter_ratio, 0.0, 0.25);
+  check.Range("key_hashes_ratio", options.key_hashes_ratio, 0.0, 1.0);
   check.Range<uint64_t>("block_bytes", options.block_bytes, 256, 16 * kMiB);
   check.Range("block_restart_interval", options.block_restart_interval, 1, 1024);
   if (options.compaction.kind == CompactionStyle::Kind::kFifo) {

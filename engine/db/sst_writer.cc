@@ -196,6 +196,7 @@ absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyO
     builder.filter_policy = options.filter_policy;
     // No database's: its own, which no other table has.
     builder.hash_seed = RandomIdentity();
+    builder.key_hashes_ratio = options.key_hashes_ratio;
     builder.block_bytes = options.block_bytes;
     builder.restart_interval = options.block_restart_interval;
     builder.compression = options.compression_per_level.empty()

@@ -30,7 +30,7 @@ struct RefilterCandidate {
   double measured_lookups = 0;
   bool may_change = false;
   bool has_other_kind = false;  // than `spec`
-  double blocks_to_read = 0;    // of its data
+  double blocks_to_read = 0;    // of its data, or of its key hashes in blocks of that size
   double block_bytes = 1;
   // The bits per key for which it was refiltered last, or tried to be, with this spec: what it came
   // to is not tried again. 0: it was not.

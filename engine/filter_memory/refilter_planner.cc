@@ -52,6 +52,13 @@ RefilterCandidate CandidateOf(const FamilyTree& tree, const TreeFilter& table,
   candidate.blocks_to_read = static_cast<double>(reader.figures().num_data_blocks);
   candidate.block_bytes = std::max(1.0, static_cast<double>(reader.figures().data_bytes) /
                                             std::max(1.0, candidate.blocks_to_read));
+  // Where it has the hashes that the new filter is made of, those are all that is read.
+  const KeyHashOrigin* const hashes = reader.key_hash_origin();
+  if (hashes != nullptr && hashes->seed == tree.hash_seed &&
+      hashes->description->key_text == tree.filter_key) {
+    candidate.blocks_to_read =
+        static_cast<double>(reader.figures().key_hash_bytes) / candidate.block_bytes;
+  }
   return candidate;
 }
 

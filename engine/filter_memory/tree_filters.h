@@ -29,7 +29,9 @@ struct FamilyTree {
   // Its tables may be given other filters, but for those on levels that are about to be compacted.
   bool may_refilter = false;
   std::array<bool, kNumLevels> is_due = {};
-  std::string filter_key;  // of tables to come, as text
+  // Of tables to come.
+  std::string filter_key;  // as text
+  uint64_t hash_seed = 0;
 };
 
 // One table's filter.

@@ -8,6 +8,7 @@
 #include "engine/sstable/block_compression.h"
 #include "engine/sstable/data_block.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/key_hashes.h"
 #include "engine/sstable/signature_block.h"
 
 namespace winnow {
@@ -17,13 +18,15 @@ namespace {
 void CountRead(BlockKind kind, size_t bytes, ReadCounters* counters) {
   if (counters == nullptr) return;
   counters->bytes_read.Add(bytes);
-  // Whoever counts reads blocks of data, index and signatures alone.
+  // Whoever counts reads blocks of data, index, signatures and key hashes alone.
   switch (kind) {
     case BlockKind::kData:
       return counters->data_blocks_read.Increment();
     case BlockKind::kSignatures:
     case BlockKind::kSignatureIndex:
       return counters->signature_blocks_read.Increment();
+    case BlockKind::kKeyHashes:
+      return;  // who reads them wants the bytes alone
     default:
       return counters->index_blocks_read.Increment();
   }
@@ -89,6 +92,8 @@ absl::Status BlockFile::CheckStructure(std::string_view contents, const BlockHan
     error = IndexBlockError(contents, options.data_end);
   } else if (kind == BlockKind::kSignatures) {
     error = SignatureBlockError(contents);
+  } else if (kind == BlockKind::kKeyHashes) {
+    error = KeyHashBlockError(contents);
   }
   return error == nullptr ? absl::OkStatus() : Corruption(handle, kind, error);
 }

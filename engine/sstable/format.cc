@@ -137,6 +137,8 @@ std::string_view BlockKindName(BlockKind kind) {
       return "signature block";
     case BlockKind::kSignatureIndex:
       return "signature index";
+    case BlockKind::kKeyHashes:
+      return "key hash block";
   }
   return "unknown block";
 }

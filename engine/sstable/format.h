@@ -37,7 +37,8 @@ enum class BlockKind : uint8_t {
   kRangeTombstones,
   kRangeFilter,
   kSignatures,
-  kSignatureIndex
+  kSignatureIndex,
+  kKeyHashes
 };
 // "data block", "filter block" ...
 std::string_view BlockKindName(BlockKind kind);

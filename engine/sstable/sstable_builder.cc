@@ -13,6 +13,7 @@
 #include "engine/sstable/data_block_builder.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/key_hashes.h"
 #include "engine/sstable/policy_filter.h"
 #include "engine/sstable/range_tombstone_block.h"
 #include "engine/sstable/signature_builder.h"
@@ -72,6 +73,9 @@ struct SstableBuilder::State {
   absl::Status CutDataBlock();
   absl::Status WriteBlock(Compression compression, std::string_view contents, BlockHandle* handle);
   absl::Status WriteSignatures();
+  // Of the hashes so far; 0: they would not be written.
+  uint64_t KeyHashBytes() const;
+  absl::Status WriteKeyHashBlocks();
   absl::Status WriteFilter(SstableSummary* summary, BlockHandle* handle);
   absl::Status WriteIndex(Footer* footer);
   absl::Status WriteRangeTombstones(BlockHandle* handle);
@@ -322,6 +326,27 @@ absl::Status SstableBuilder::State::WriteSignatures() {
   return absl::OkStatus();
 }
 
+// Before the end `offset` is where the data ends, as it is when they are written but for
+// signatures, which are not counted then.
+uint64_t SstableBuilder::State::KeyHashBytes() const {
+  if (filter == nullptr) return 0;
+  const uint64_t data_bytes = properties.data_bytes != 0 ? properties.data_bytes : offset;
+  const uint64_t bytes = KeyHashLayout::BytesOf(filter->num_added());
+  const double most = options.key_hashes_ratio * static_cast<double>(data_bytes);
+  return options.key_hashes_ratio >= 1 || static_cast<double>(bytes) <= most ? bytes : 0;
+}
+
+// While the filter's builder has them in the order of the keys, which its Finish does not keep. Not
+// compressed: hashes are random bits.
+absl::Status SstableBuilder::State::WriteKeyHashBlocks() {
+  properties.key_hash_bytes = KeyHashBytes();
+  if (properties.key_hash_bytes == 0) return absl::OkStatus();
+  return WriteKeyHashes(*filter, [this](std::string_view contents) {
+    BlockHandle handle;
+    return WriteBlock(Compression::kNone, contents, &handle);
+  });
+}
+
 // Filters are never compressed: good ones are random bits, and they are used in place.
 absl::Status SstableBuilder::State::WriteFilter(SstableSummary* summary, BlockHandle* handle) {
   summary->filter_kind = std::string(filter::KindName(filter::FilterKind::kNone));
@@ -506,8 +531,8 @@ void SstableBuilder::AddRangeTombstones(std::string_view begin, std::string_view
   if (!added) state.status = OutOfMemory();
 }
 
-//   | header | data blocks | signature blocks | signature index | filter | index partitions | index
-//   | | range tombstones | range filter | properties | footer |
+//   | header | data blocks | signature blocks | signature index | key hash blocks | filter |
+//   | index partitions | index | range tombstones | range filter | properties | footer |
 //
 // Everything that a reader needs first is at the end, so that a table is written in one pass.
 absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
@@ -525,6 +550,7 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
     footer.file_id = state.file_id;
     footer.header_bytes = state.header_bytes;
     WINNOW_RETURN_IF_ERROR(state.WriteSignatures());
+    WINNOW_RETURN_IF_ERROR(state.WriteKeyHashBlocks());
     WINNOW_RETURN_IF_ERROR(state.WriteFilter(summary, &footer.filter));
     WINNOW_RETURN_IF_ERROR(state.WriteIndex(&footer));
     WINNOW_RETURN_IF_ERROR(state.WriteRangeTombstones(&footer.range_tombstones));
@@ -577,8 +603,8 @@ uint64_t SstableBuilder::file_bytes_estimate() const {
       state_->range_filter.has_value() ? state_->range_filter->EstimatedBlockBytes() : 0;
   const uint64_t signature_bytes =
       state_->signatures.has_value() ? state_->signatures->EstimatedBytes() : 0;
-  return state_->offset + pending + signature_bytes + filter_bytes + range_filter_bytes +
-         state_->index.EstimatedBytes() +
+  return state_->offset + pending + signature_bytes + state_->KeyHashBytes() + filter_bytes +
+         range_filter_bytes + state_->index.EstimatedBytes() +
          (state_->tombstones.empty() ? 0 : state_->tombstones.EstimatedBytes());
 }
 

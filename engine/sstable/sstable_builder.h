@@ -34,7 +34,11 @@ struct SstableBuilderOptions {
   std::vector<double> filter_unit_bits;
   filter::FilterKeyExtractor filter_key;
   uint64_t hash_seed = 0;
-  // Makes the filter from whole keys in place of the two fields above; null: they hold.
+  // The hashes that the filter is made of are kept in blocks of their own if those take at most
+  // this share of the data blocks' bytes; 0: never, 1: always. Without a filter, or with a
+  // policy's, there are none.
+  double key_hashes_ratio = 0;
+  // Makes the filter from whole keys in place of the fields above; null: they hold.
   const FilterPolicy* filter_policy = nullptr;
 
   // A data block is cut once it holds this many bytes before compression; up to 16 MiB. One entry

@@ -239,8 +239,8 @@ class FrameSearch {
     const uint64_t filter_bytes =
         properties->filter_bytes == 0 ? 0 : properties->filter_bytes + kBlockTrailerBytes;
     const BlockHandle handle = {properties->data_bytes + properties->signature_bytes +
-                                    filter_bytes + properties->index_bytes +
-                                    properties->range_tombstone_bytes +
+                                    properties->key_hash_bytes + filter_bytes +
+                                    properties->index_bytes + properties->range_tombstone_bytes +
                                     RangeFilterBytes(*properties),
                                 size};
     const uint64_t stored = DecodeFixed64(bytes.data() + size + 1);
@@ -283,7 +283,9 @@ class FrameSearch {
     footer.properties = handle;
     footer.file_bytes = handle.end() + kFooterBytes;
     if (properties.filter_bytes > 0) {
-      footer.filter = {properties.data_bytes + properties.signature_bytes, properties.filter_bytes};
+      footer.filter = {
+          properties.data_bytes + properties.signature_bytes + properties.key_hash_bytes,
+          properties.filter_bytes};
     }
     // Where the top index begins behind partitions only these could tell; without it their blocks
     // are searched for.

@@ -6,6 +6,7 @@
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
 #include "engine/sstable/index_cursor.h"
+#include "engine/sstable/key_hashes.h"
 #include "engine/sstable/signature_cursor.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/sstable/sstable_verifier.h"
@@ -80,6 +81,16 @@ absl::Status VisitSignatures(const SstableReader& table, const BlockFile& file,
   return absl::OkStatus();
 }
 
+// Where they lie and how many there are is known without reading them.
+void VisitKeyHashes(const KeyHashLayout& layout,
+                    absl::FunctionRef<void(const SstableBlockInfo&)> visit) {
+  for (uint64_t i = 0; i < layout.num_blocks(); i++) {
+    SstableBlockInfo info = StoredBlockInfo(BlockKind::kKeyHashes, layout.handle(i));
+    info.num_entries = layout.hashes_in(i);
+    visit(info);
+  }
+}
+
 }  // namespace
 
 // In the order of the file. Data blocks are read from it and not from the cache, which knows
@@ -101,6 +112,7 @@ absl::Status SstableReader::ForEachBlock(
   if (has_signatures()) {
     WINNOW_RETURN_IF_ERROR(VisitSignatures(*this, file_, options, visit));
   }
+  if (has_key_hashes()) VisitKeyHashes(key_hash_layout(), visit);
   if (footer_.filter.exists()) visit(StoredBlockInfo(BlockKind::kFilter, footer_.filter));
   if (has_index_partitions()) {
     for (uint32_t i = 0; i < index_.size(); i++) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/sstable/key_hashes.h"
 #include "engine/sstable/range_tombstone_block.h"
 #include "engine/sstable/sstable_reader.h"
 
@@ -97,15 +98,18 @@ absl::Status SstableReader::TakeProperties(std::unique_ptr<FilterFile> filter_fi
         absl::StrCat(file_.path(), ": written with comparator \"", properties.comparator_name,
                      "\", opened with \"", ToAbsl(comparator_name), "\""));
   }
-  // Data blocks and, if there are any, signatures fill the file from the header to the filter or,
-  // without one, to the index. With partitions and without a filter they end somewhere before the
-  // index; ReadIndex checks that partitions fill the rest.
+  // Data blocks and, if there are any, signatures and key hashes fill the file from the header to
+  // the filter or, without one, to the index. With partitions and without a filter they end
+  // somewhere before the index; ReadIndex checks that partitions fill the rest.
   const uint64_t data_limit =
       footer_.filter.exists() ? footer_.filter.offset : footer_.index.offset;
   const bool are_last = footer_.filter.exists() || !has_index_partitions();
-  const bool fits = figures_.signature_bytes <= data_limit &&
-                    (are_last ? figures_.data_bytes == data_limit - figures_.signature_bytes
-                              : figures_.data_bytes <= data_limit - figures_.signature_bytes);
+  bool fits = figures_.signature_bytes <= data_limit &&
+              figures_.key_hash_bytes <= data_limit - figures_.signature_bytes;
+  if (fits) {
+    const uint64_t data_end = data_limit - figures_.signature_bytes - figures_.key_hash_bytes;
+    fits = are_last ? figures_.data_bytes == data_end : figures_.data_bytes <= data_end;
+  }
   if (!fits) {
     return file_.Corruption(footer_.properties, BlockKind::kProperties,
                             "data blocks do not fill their part");
@@ -117,6 +121,7 @@ absl::Status SstableReader::TakeProperties(std::unique_ptr<FilterFile> filter_fi
     return file_.Corruption(footer_.properties, BlockKind::kProperties,
                             "the signature index does not fit the signatures");
   }
+  WINNOW_RETURN_IF_ERROR(TakeKeyHashes());
   std::vector<filter::BuiltUnit> units = properties.filter_units;
   if (filter_file != nullptr) {
     units = filter_file->header().units;
@@ -124,6 +129,24 @@ absl::Status SstableReader::TakeProperties(std::unique_ptr<FilterFile> filter_fi
   }
   TakeFilterUnits(std::move(units));
   return absl::OkStatus();
+}
+
+// Before the filter file's description takes the place of the table's own. Fewer hashes than the
+// filter was made of would hide keys from one that is made of them.
+absl::Status SstableReader::TakeKeyHashes() {
+  if (figures_.key_hash_bytes == 0) return absl::OkStatus();
+  const KeyHashLayout layout = key_hash_layout();
+  if (!layout.IsPossible() || layout.num_hashes() < figures_.num_filter_keys) {
+    return file_.Corruption(footer_.properties, BlockKind::kProperties,
+                            "the key hashes are not as many as their bytes or the filter say");
+  }
+  key_hash_origin_ =
+      std::make_unique<const KeyHashOrigin>(KeyHashOrigin{figures_.hash_seed, filter_description_});
+  return absl::OkStatus();
+}
+
+KeyHashLayout SstableReader::key_hash_layout() const {
+  return {figures_.data_bytes + figures_.signature_bytes, figures_.key_hash_bytes};
 }
 
 // From here on it is the table's filter: everything that asks or describes a filter goes by it.

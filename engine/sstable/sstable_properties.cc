@@ -213,6 +213,7 @@ const std::vector<Field>& Fields() {
       Count("num_signatures", &P::num_signatures),
       Count("signature_bytes", &P::signature_bytes),
       Count("signature_index_bytes", &P::signature_index_bytes),
+      Count("key_hash_bytes", &P::key_hash_bytes),
       Text("comparator", &P::comparator_name, /*required=*/true),
       WithoutEmpty(Text("merge_operator", &P::merge_operator_name)),
       Count("ttl_seconds", &P::ttl_seconds),

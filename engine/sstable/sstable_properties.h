@@ -30,6 +30,7 @@ struct SstableFigures {
   uint64_t range_filter_bytes = 0;     // of its block; 0: there is none
   uint64_t signature_bytes = 0;        // of signature blocks and index as stored; 0: there are none
   uint64_t signature_index_bytes = 0;  // of that, the index
+  uint64_t key_hash_bytes = 0;         // of key hash blocks as stored; 0: there are none
   Compression compression = Compression::kNone;
 };
 

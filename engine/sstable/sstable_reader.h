@@ -46,6 +46,8 @@ namespace winnow {
 
 struct BlockPosition;
 
+class KeyHashCursor;
+class KeyHashLayout;
 class SignatureCursor;
 class SstableIterator;
 
@@ -92,6 +94,13 @@ struct SstableReadOptions {
   size_t readahead_bytes = 0;
   // Added to by the calling thread; may be null.
   ReadCounters* counters = nullptr;
+};
+
+// How the key hashes of a table were made: as its own filter, which its filter file need not
+// share.
+struct KeyHashOrigin {
+  uint64_t seed = 0;
+  std::shared_ptr<const FilterDescription> description;
 };
 
 // What a table's filter says of a key.
@@ -259,6 +268,18 @@ class SstableReader : public filter::internal::InSlabPool {
   // Whether the table has signatures of groups of its entries; SignatureCursor reads them.
   bool has_signatures() const { return figures_.signature_bytes != 0; }
 
+  // Whether the table has the hashes of its filter keys; KeyHashCursor reads them.
+  bool has_key_hashes() const { return key_hash_origin_ != nullptr; }
+  // Null: it has none.
+  const KeyHashOrigin* key_hash_origin() const { return key_hash_origin_.get(); }
+  // Whether a filter of these keys and this seed can be made from them.
+  bool HasKeyHashesFor(const filter::FilterKeyExtractor& key, uint64_t seed) const {
+    return key_hash_origin_ != nullptr && key_hash_origin_->seed == seed &&
+           key_hash_origin_->description->key_error.empty() &&
+           key_hash_origin_->description->key == key;
+  }
+  KeyHashLayout key_hash_layout() const;
+
   // Where in the file the data of keys >= `internal_key` begins, roughly; 0 to data_bytes.
   uint64_t ApproximateOffsetOf(std::string_view internal_key) const;
 
@@ -267,10 +288,10 @@ class SstableReader : public filter::internal::InSlabPool {
   std::vector<SstableAnchor> Anchors(size_t most) const;
 
   // Reads the whole file and checks every byte: checksums, structure, key order, index separators,
-  // each key against each unit of the filter, in memory or not, and of the filter file's, counts
-  // against the properties. Empty if all is well. What is wrong with the filter file itself is for
-  // FilterFile::Verify to say. With these parsers, the times of keys and the signatures of entries
-  // too.
+  // each key against each unit of the filter, in memory or not, and of the filter file's, and
+  // against the key hashes, counts against the properties. Empty if all is well. What is wrong with
+  // the filter file itself is for FilterFile::Verify to say. With these parsers, the times of keys
+  // and the signatures of entries too.
   std::vector<SstableProblem> Verify(KeyTimeParser key_time_parser = nullptr,
                                      SignedEntryParser signed_entry_parser = nullptr) const;
 
@@ -333,6 +354,7 @@ class SstableReader : public filter::internal::InSlabPool {
 
  private:
   friend class IndexCursor;
+  friend class KeyHashCursor;
   friend class SignatureCursor;
   friend class SstableIterator;
   friend class SstableVerifier;
@@ -343,6 +365,7 @@ class SstableReader : public filter::internal::InSlabPool {
   // The steps of Open, in this order.
   absl::Status ReadFooter();
   absl::Status TakeProperties(std::unique_ptr<FilterFile> filter_file);
+  absl::Status TakeKeyHashes();
   void TakeFilterFile(std::unique_ptr<FilterFile> filter_file);
   void TakeFilterUnits(std::vector<filter::BuiltUnit> listed);
   void TakeRoom();
@@ -382,8 +405,9 @@ class SstableReader : public filter::internal::InSlabPool {
   bool has_index_partitions() const { return footer_.index_levels == 2; }
   // Where partitions, or else the top index, start.
   uint64_t index_start() const {
-    return footer_.filter.exists() ? footer_.filter.end()
-                                   : figures_.data_bytes + figures_.signature_bytes;
+    return footer_.filter.exists()
+               ? footer_.filter.end()
+               : figures_.data_bytes + figures_.signature_bytes + figures_.key_hash_bytes;
   }
   bool FillsCache(const SstableReadOptions& options) const {
     return options_.cache != nullptr && options.fill_cache && options.verify_checksums;
@@ -432,7 +456,8 @@ class SstableReader : public filter::internal::InSlabPool {
   Footer footer_;
   SstableFigures figures_;
   std::shared_ptr<const FilterDescription> filter_description_;
-  std::unique_ptr<const Tombstones> tombstones_;  // null: there are none
+  std::unique_ptr<const KeyHashOrigin> key_hash_origin_;  // null: there are none
+  std::unique_ptr<const Tombstones> tombstones_;          // null: there are none
   filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null

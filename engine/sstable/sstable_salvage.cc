@@ -14,8 +14,8 @@ namespace {
 
 // In the table's own offsets. Properties say it exactly. A footer says where the block behind
 // begins, which without a filter is the top index, and then partitions may lie before it, and
-// before either signatures: a search finds no data blocks in them. An index that is whole says it
-// as well (FollowIndex). Without both it is where the file ends.
+// before either signatures and key hashes: a search finds no data blocks in them. An index that is
+// whole says it as well (FollowIndex). Without both it is where the file ends.
 uint64_t DataEnd(const SstableFrame& frame, uint64_t file_bytes) {
   if (frame.properties.has_value()) return frame.properties->data_bytes;
   if (!frame.footer.has_value()) return frame.end_offset(file_bytes);

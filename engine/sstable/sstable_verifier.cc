@@ -41,6 +41,7 @@ absl::Status SstableVerifier::CheckAll() {
   CheckHeader();
   CheckFrame();
   CheckSignatures();
+  CheckKeyHashes();
   CheckFilters();
   CheckRangeTombstones();
   CheckRangeFilter();
@@ -140,6 +141,11 @@ void SstableVerifier::CheckSignatures() {
   Report(table_.footer_.properties.offset,
          absl::StrCat("properties block: num_signatures is ", stored_->num_signatures,
                       " but the file has ", signatures_.num_signatures()));
+}
+
+void SstableVerifier::CheckKeyHashes() {
+  const std::vector<SstableProblem> problems = key_hashes_.CheckBlocks();
+  problems_.insert(problems_.end(), problems.begin(), problems.end());
 }
 
 void SstableVerifier::CheckRangeFilter() {
@@ -315,6 +321,9 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     report("a value that ends before its write time");
   }
   AskFilters(UserKey(key), report);
+  if (skipped_a_block_) key_hashes_.StopCheckingKeys();
+  const std::string_view hash_problem = key_hashes_.CheckKey(UserKey(key));
+  if (!hash_problem.empty()) report(hash_problem);
   if (IsReadableEntry(Type(key), value)) {
     const std::string_view problem = signatures_.CheckEntry(key, value);
     if (!problem.empty()) report(problem);
@@ -364,6 +373,10 @@ void SstableVerifier::CheckCounts() {
   expect("signature_bytes", table_.figures_.signature_bytes, stored.signature_bytes);
   expect("signature_index_bytes", table_.figures_.signature_index_bytes,
          stored.signature_index_bytes);
+  expect("key_hash_bytes", table_.figures_.key_hash_bytes, stored.key_hash_bytes);
+  if (const std::string_view problem = key_hashes_.CheckEnd(); !problem.empty()) {
+    Report(table_.key_hash_layout().handle(0).offset, problem);
+  }
   expect("range_filter_bytes", table_.footer_.range_filter.size, stored.range_filter_bytes);
   expect("range_tombstone_bytes", seen_.range_tombstone_bytes, stored.range_tombstone_bytes);
   expect("num_with_write_time", seen_.write_times.num_entries, stored.write_times.num_entries);

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "engine/sstable/filter_block_verifier.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/key_hash_verifier.h"
 #include "engine/sstable/signature_verifier.h"
 #include "engine/sstable/sstable_reader.h"
 #include "winnow/filter/filter_key.h"
@@ -27,7 +28,10 @@ class SstableVerifier {
   // Either parser may be null.
   SstableVerifier(const SstableReader& table, KeyTimeParser key_time_parser,
                   SignedEntryParser signed_entry_parser)
-      : table_(table), key_time_parser_(key_time_parser), signatures_(table, signed_entry_parser) {
+      : table_(table),
+        key_time_parser_(key_time_parser),
+        signatures_(table, signed_entry_parser),
+        key_hashes_(table) {
     if (key_time_parser != nullptr) seen_.key_times.emplace();
   }
 
@@ -45,6 +49,7 @@ class SstableVerifier {
                                                  std::span<const filter::BuiltUnit> units,
                                                  std::string_view key_text, std::string_view name);
   void CheckSignatures();
+  void CheckKeyHashes();
   void CheckRangeTombstones();
   void CheckRangeFilter();
   void CheckIndex();
@@ -71,6 +76,7 @@ class SstableVerifier {
   const SstableReader& table_;
   const KeyTimeParser key_time_parser_;  // may be null
   SignatureVerifier signatures_;
+  KeyHashVerifier key_hashes_;
   std::vector<CheckedFilter> filters_;
   std::vector<SstableProblem> problems_;
   struct BadEntries {

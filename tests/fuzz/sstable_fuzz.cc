@@ -2,6 +2,7 @@
 // it names: opened, asked, iterated both ways and verified.
 
 #include "engine/sstable/filter_ledger.h"
+#include "engine/sstable/key_hashes.h"
 #include "engine/sstable/signature_cursor.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/sstable/sstable_iterator.h"
@@ -24,7 +25,7 @@ bool ParseWholeKey(std::string_view key, std::string_view value, winnow::SignedE
 
 std::string BuildTable(int keys, winnow::Compression compression, const char* filter,
                        bool has_range_tombstones = false, std::vector<double> unit_bits = {},
-                       bool is_signed = false) {
+                       bool is_signed = false, double key_hashes_ratio = 0) {
   const auto files = winnow::NewMemoryFileSystem();
   winnow::SstableBuilderOptions options;
   options.filter_spec = *winnow::filter::ParseFilterSpec(filter);
@@ -35,6 +36,7 @@ std::string BuildTable(int keys, winnow::Compression compression, const char* fi
   options.index_partition_bytes = 128;
   options.compression = compression;
   options.file_id = 0x5eed;
+  options.key_hashes_ratio = key_hashes_ratio;
   if (is_signed) {
     options.signed_entry_parser = ParseWholeKey;
     options.signed_fields = {"field", "other"};
@@ -96,6 +98,15 @@ void Use(const std::string& bytes) {
       Require(groups <= most, "a group takes some bytes");
     }
   }
+  if (table.has_key_hashes()) {
+    winnow::KeyHashCursor cursor(table, {});
+    std::vector<uint64_t> hashes;
+    size_t num_hashes = 0;
+    for (uint64_t i = 0; i < cursor.num_blocks() && cursor.Read(i, &hashes).ok(); i++) {
+      num_hashes += hashes.size();
+    }
+    Require(num_hashes <= bytes.size() / sizeof(uint64_t), "a hash takes eight bytes");
+  }
   table.Verify(nullptr, ParseWholeKey);
 }
 
@@ -113,6 +124,9 @@ std::vector<std::string> winnow::fuzz::Seeds() {
           BuildTable(60, Compression::kZstd, "bloom", false, {5, 5}),
           BuildTable(60, Compression::kNone, "none", false, {}, /*is_signed=*/true),
           BuildTable(60, Compression::kZstd, "bloom", false, {}, /*is_signed=*/true),
+          BuildTable(60, Compression::kNone, "bloom:10", false, {}, false, /*key_hashes_ratio=*/1),
+          BuildTable(60, Compression::kLz4, "bloom:10", false, {}, /*is_signed=*/true,
+                     /*key_hashes_ratio=*/1),
           BuildTable(60, Compression::kSnappy, "none")};
 }
 

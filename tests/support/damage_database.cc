@@ -215,6 +215,7 @@ DamageDatabase Build(DatabaseEnd end, const std::vector<std::string>& filters, D
     if (options.filter == "cuckoo:12") options.filter_key = "whole+prefix:4";
     options.compression = options.filter == "none" ? Compression::kNone : Compression::kLz4;
     const std::string name = options.filter.substr(0, options.filter.find(':'));
+    if (name == "bloom" || name == "cuckoo") options.key_hashes_ratio = 1;
     if (name == "cuckoo" || name == "none") options.filter += "+range:8";
     if (kinds == DamageKinds::kRich && name == kWithTimes) {
       options.ttl_seconds = kMaxTtlSeconds;

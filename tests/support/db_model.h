@@ -113,6 +113,7 @@ inline void ChooseFamilyOptions(std::mt19937_64& random, ColumnFamilyOptions* op
       pick(Compression::kNone, Compression::kSnappy, Compression::kLz4, Compression::kZstd);
   options->write_buffer_bytes = pick(64, 64, 128, 1024) << 10;
   options->memtable_filter_ratio = pick(0.0, 0.02, 0.25);
+  options->key_hashes_ratio = pick(0.0, 0.02, 1.0);
   options->block_bytes = pick(256, 1024, 4096, 65536);
   options->block_restart_interval = pick(1, 3, 16);
   options->target_file_bytes = pick(64, 64, 256) << 10;

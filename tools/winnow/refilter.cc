@@ -82,9 +82,10 @@ Command RefilterCommand() {
       .database = DatabaseUse::kWrite,
       .summary = "give all files another filter without rewriting them",
       .details = R"(
-Reads each SSTable once and writes its new filter to a file of its own, NNNNNN.flt, which is
-asked from then on: half of what `winnow compact` reads and writes, and no space but that of the
-filters. Files that have the filter already are passed over, so that a run that was interrupted
+Writes a new filter for each SSTable to a file of its own, NNNNNN.flt, which is asked from then
+on. It is made of the hashes of the keys where the SSTable has them (key_hashes_ratio: by default
+with values of some 400 bytes or more), for a hundredth of what `winnow compact` reads and writes;
+else all of the SSTable is read, for half of it. Space is taken for the filters alone. Files that have the filter already are passed over, so that a run that was interrupted
 goes on where it ended. Without --filter the files get the filter that is set, under
 filter_memory_budget of the sizes that it plans now; --budget sizes them for a smaller one,
 which can be set afterwards (`winnow options`). Range filters stay as they are: `winnow compact`

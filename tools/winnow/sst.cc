@@ -98,6 +98,7 @@ Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
   json["smallest_sequence"] = properties.smallest_sequence;
   json["largest_sequence"] = properties.largest_sequence;
   json["comparator"] = properties.comparator_name;
+  if (properties.key_hash_bytes > 0) json["key_hash_bytes"] = properties.key_hash_bytes;
   if (properties.num_merges > 0) json["merges"] = properties.num_merges;
   if (properties.num_range_deletions > 0) {
     json["range_deletions"] = properties.num_range_deletions;

@@ -262,10 +262,10 @@ class DB {
   virtual absl::Status CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                                     std::optional<std::string_view> end) = 0;
   // Gives every SSTable of the family a filter of its present settings, or of those in the options,
-  // which are set first, without a compaction: the tables are read once and stay as they are, and
-  // each new filter lies in a file of its own beside its table. So it costs one reading of the
-  // tables, and the filters written; CompactRange reads and writes all of it. Waits; a call for a
-  // family waits for the one before.
+  // which are set first, without a compaction: the tables stay as they are, and each new filter
+  // lies in a file of its own beside its table. Tables that keep the hashes of their keys are not
+  // read but for those (ColumnFamilyOptions::key_hashes_ratio), unless the filter key changes; of
+  // others all data is read once. Waits; a call for a family waits for the one before.
   //
   // Reads, writes, flushes and compactions go on meanwhile. Readers go over to the new filter of a
   // file at once, and no key is missed in between. What it reads and writes is paced as what

@@ -44,7 +44,7 @@ struct SstFileInfo {
 class SstWriter {
  public:
   // Begins the file `path`. Of the options count comparator, merge_operator, filter, filter_key,
-  // filter_policy, compression (that of the last level), zstd_level, block_bytes,
+  // filter_policy, key_hashes_ratio, compression (that of the last level), zstd_level, block_bytes,
   // block_restart_interval and ttl_seconds: unless it is 0 values get write times, by the system's
   // clock when they are added; where the filter is left open it is "blocked_bloom:10".
   // `file_system` null: the operating system's; else it must outlive the writer. AlreadyExists:

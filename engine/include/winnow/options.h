@@ -132,6 +132,14 @@ struct ColumnFamilyOptions {
   // the parts of keys that filter_key names. Default 0.02, range 0 (none) - 0.25.
   double memtable_filter_ratio = 0.02;
 
+  // The largest share of an SSTable's data, as it is stored, that the hashes of its filter keys may
+  // take in blocks of their own: eight bytes for each part of each key. From them DB::Refilter
+  // makes a filter of any kind without reading the data. A table where they would take more has
+  // none, nor has one without a filter or with one of a filter_policy. Default 0.02, which is
+  // values of some 400 bytes after compression; range 0 (never) - 1 (always). Changes hold for
+  // tables that are written from then on.
+  double key_hashes_ratio = 0.02;
+
   // Uncompressed bytes of a data block. Default 4 KiB, range 256 B - 16 MiB. Larger: smaller index,
   // better compression, more bytes read for one key.
   size_t block_bytes = 4096;

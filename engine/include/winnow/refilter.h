@@ -19,7 +19,7 @@ struct RefilterInfo {
   uint64_t files_damaged = 0;  // whose keys could not all be read: they keep the filter they have
   uint64_t files_left = 0;     // still to be looked at; 0 at the end
   uint64_t filters_fell_back = 0;  // that could not be built as specified (FilterBuilder::Finish)
-  uint64_t bytes_read = 0;         // of SSTables: each block once, and no other
+  uint64_t bytes_read = 0;         // of SSTables: key hashes, or else each data block once
   uint64_t bytes_written = 0;      // of filter files
   uint64_t filter_bytes = 0;       // of the filters made
   std::chrono::microseconds duration{0};

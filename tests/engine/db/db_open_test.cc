@@ -114,6 +114,8 @@ TEST_F(DbOpen, BadOptionsAreNamedAndNothingIsCreated) {
   expect_named([](Options* o) { o->write_buffer_bytes = 1; }, "write_buffer_bytes");
   expect_named([](Options* o) { o->max_write_buffers = 1; }, "max_write_buffers");
   expect_named([](Options* o) { o->memtable_filter_ratio = 0.3; }, "memtable_filter_ratio");
+  expect_named([](Options* o) { o->key_hashes_ratio = 1.1; }, "key_hashes_ratio");
+  expect_named([](Options* o) { o->key_hashes_ratio = -0.1; }, "key_hashes_ratio");
   expect_named([](Options* o) { o->block_bytes = 255; }, "block_bytes");
   expect_named([](Options* o) { o->block_restart_interval = 0; }, "block_restart_interval");
   expect_named([](Options* o) { o->target_file_bytes = 0; }, "target_file_bytes");

@@ -65,6 +65,7 @@ inline void CreateRecordFamilies(DB& db, const Options& inherited) {
   events.ttl_seconds = kMaxTtlSeconds;
   events.filter = "blocked_bloom+range:12";
   events.filter_key = "whole+prefix:4";
+  events.key_hashes_ratio = 1;
   ASSERT_TRUE(db.CreateColumnFamily(events, "events").ok());
   ColumnFamilyOptions styled = inherited;
   styled.filter = "binary_fuse";

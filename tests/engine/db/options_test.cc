@@ -186,6 +186,8 @@ TEST(OptionsText, WhatNoDatabaseCouldUseIsRefusedAndChangesNothing) {
            {"level_size_multiplier", "1e999"},
            {"memtable_filter_ratio", "nan"},
            {"memtable_filter_ratio", "-0.1"},
+           {"key_hashes_ratio", "1.5"},
+           {"key_hashes_ratio", "2%"},
            {"write_buffer_bytes", "99999999999999999999999"},
            {"write_buffer_bytes", "1K"},
            {"max_open_files", "15"},

@@ -39,6 +39,7 @@ const std::map<std::string_view, std::string>& OtherTexts() {
       {"write_buffer_bytes", "100000"},
       {"max_write_buffers", "5"},
       {"memtable_filter_ratio", "0.0625"},
+      {"key_hashes_ratio", "1"},
       {"block_bytes", "16K"},
       {"block_restart_interval", "8"},
       {"compaction", "lazy_leveled"},

@@ -111,8 +111,8 @@ class FilterBuilder {
   // The size in bytes that the block would have if Finish were called now; an estimate.
   uint64_t EstimatedBlockBytes() const;
 
-  // Calls visit(uint64_t) for each hash kept: until Finish for those added, after it for those of
-  // the finished filter, in no order.
+  // Calls visit(uint64_t) for each hash kept: until Finish for those added, in the order in which
+  // they came; after it for those of the finished filter, in no order.
   template <typename Visitor>
   void ForEachHash(Visitor visit) const {
     hashes_.ForEachRun([&visit](const uint64_t* run, size_t count) {
