@@ -119,6 +119,7 @@ class OpenSstable {
     file.smallest_sequence = properties.smallest_sequence;
     file.largest_sequence = properties.largest_sequence;
     result_->bytes_written += summary.file_bytes;
+    if (options_.on_written) options_.on_written(summary.file_bytes);
     result_->entries_written += properties.num_entries;
     result_->num_filters_fell_back += properties.filter_fell_back ? 1 : 0;
     return absl::OkStatus();

@@ -24,6 +24,8 @@ struct SstableOutputOptions {
   SstableBuilderOptions builder;
   uint64_t target_file_bytes = UINT64_MAX;
   std::function<uint64_t()> new_file_number;
+  // Told of each table's size once it is written, on the thread that did; may be empty.
+  std::function<void(uint64_t bytes)> on_written = {};
   // Any of them ends the job with Cancelled; may be null.
   std::array<const std::atomic<bool>*, 2> cancelled = {};
   // Null: nobody limits the rate. `cancelled` ends waits, too.

@@ -215,6 +215,10 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   CompactionJobOptions job;
   job.output =
       OutputOptions(family, std::move(builder), BackgroundRateLimiter::Priority::kCompaction);
+  // Table by table, since a job may take hours; those that a second try writes anew count twice.
+  job.output.on_written = [recorder = parts_.recorder](uint64_t bytes) {
+    recorder->Local().Add(Ticker::kCompactionBytesWritten, bytes);
+  };
   // Outputs are cut where they would overlap too much of the level below, or the next compaction of
   // one of them would be a large one. Within level 0 they are not, where fewer files are the aim.
   if (compaction.output_level > 0) {
@@ -341,7 +345,6 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   ThreadCounters& counters = parts_.recorder->Local();
   counters.Add(Ticker::kCompactions);
   counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
-  counters.Add(Ticker::kCompactionBytesWritten, result.output.bytes_written);
   counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(result.output.waited.count()));
   counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
   counters.Add(Ticker::kMergeFailures, result.output.num_merge_failures);

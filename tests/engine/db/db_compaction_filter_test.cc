@@ -76,6 +76,30 @@ class DbCompactionFilterTest : public ::testing::Test {
   MemoryDb db_;
 };
 
+// The filter holds the job back at its last key, when many tables are behind it.
+TEST_F(DbCompactionFilterTest, WhatALongJobHasWrittenIsCountedBeforeItEnds) {
+  Options options = WithFilter(&filter_);
+  options.target_file_bytes = 64 << 10;
+  MemoryDb db(options);
+  for (int i = 0; i < 400; i++) db.Put(absl::StrCat(1000 + i), std::string(1000, 'v'));
+  db.Flush();
+  std::atomic<bool> is_at_end = false;
+  std::atomic<bool> may_end = false;
+  filter_.on_call = [&](const CompactionFilter::Entry& entry) {
+    if (entry.key != "1399") return;
+    is_at_end = true;
+    while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  std::thread compaction([&] { db.CompactAll(); });
+  while (!is_at_end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto written = [&db] { return db->GetStatistics().Get(Ticker::kCompactionBytesWritten); };
+  EXPECT_GE(written(), 256U << 10);
+  may_end = true;
+  compaction.join();
+  EXPECT_GE(written(), 400'000U);
+  EXPECT_LT(written(), 450'000U) << "each table once";
+}
+
 TEST_F(DbCompactionFilterTest, KeepsRemovesAndChanges) {
   db_.Put("a", "keep");
   db_.Put("b", "remove");
