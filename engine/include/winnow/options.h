@@ -60,10 +60,11 @@ struct ColumnFamilyOptions {
   // The part of a key that is hashed into the filter: "whole", "prefix:N" (the first N bytes),
   // "delimiter:C" or "delimiter:C:K" (up to and including the K-th byte C), "component:K" (up to
   // and including the end of the K-th component of a composite key; winnow/filter/filter_key.h says
-  // how those are written). With any but the first, iterators that are bounded inside one prefix
-  // skip files, and look-ups of absent keys whose prefix is there read a block. With several parts,
-  // at most four, as "whole+prefix:8", look-ups ask for the first and iterators for the longest
-  // that all of their range shares; each distinct part of a key takes the filter's bits per key.
+  // how those are written), "component:1:prefix:N" or "component:1:delimiter:C" (not beyond the
+  // first component). With any but the first, iterators that are bounded inside one prefix skip
+  // files, and look-ups of absent keys whose prefix is there read a block. With several parts, at
+  // most four, as "whole+prefix:8", look-ups ask for the first and iterators for the longest that
+  // all of their range shares; each distinct part of a key takes the filter's bits per key.
   // Anything but "whole" needs the bytewise comparator. Empty: as recorded, "whole" for a new
   // column family. Changeable with DB::SetFilter.
   std::string filter_key;

@@ -144,13 +144,13 @@ TEST_F(TableAbsent, SeveralColumnsAreReadAsOfOneMoment) {
   Fill("ROWCOL");
   std::atomic<bool> is_done{false};
   std::thread writer([&] {
-    for (uint64_t i = 0; i < 2'000; i++) {
+    for (uint64_t i = 0; i < 20'000; i++) {
       TableBatch batch;
       const std::string row = absl::StrCat("pair", i);
       batch.Put(table_, row, "f", "a", "v");
       batch.Put(table_, row, "f", "b", "v");
       tables_.Write(batch);
-      if (i % 500 == 0) {
+      if (i % 5'000 == 0) {
         EXPECT_TRUE(tables_->Flush("t").ok());
       }
     }
