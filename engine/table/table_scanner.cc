@@ -93,8 +93,7 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
         RowCandidates::Open(&moment, plan, *TableFilterAccess::node(options.filter), bounds.lower,
                             bounds.upper));
     if (candidates != nullptr) {
-      scanner->UseSignatures(std::move(moment), std::move(plan), std::move(candidates),
-                             bounds.upper);
+      scanner->UseSignatures(std::move(moment), std::move(plan), std::move(candidates), bounds);
       return std::unique_ptr<RowScanner>(std::move(scanner));
     }
   }
@@ -111,13 +110,17 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
 }
 
 void TableScanner::UseSignatures(CellMoment moment, std::vector<FamilyQuery> plan,
-                                 std::unique_ptr<RowCandidates> candidates, std::string upper) {
+                                 std::unique_ptr<RowCandidates> candidates, const Bounds& bounds) {
   signed_rows_ = std::make_unique<SignedRows>();
-  signed_rows_->upper = std::move(upper);
   signed_rows_->moment = std::move(moment);
   signed_rows_->candidates = std::move(candidates);
+  CellMoment& own = signed_rows_->moment;
   for (FamilyQuery& query : plan) {
-    signed_rows_->rules.push_back(&query.family->rules->Load());
+    const FamilyRules& rules = query.family->rules->Load();
+    signed_rows_->rules.push_back(&rules);
+    signed_rows_->walkers.push_back(std::make_unique<FamilyCursor>(
+        own.NewIterator(*query.family, bounds.lower, bounds.upper, TimesOf(query.cells, rules)),
+        rules, own.Now(), query.cells));
     signed_rows_->queries.push_back(std::move(query.cells));
     families_.push_back({query.family, nullptr});
   }
@@ -173,20 +176,25 @@ bool TableScanner::FindSignedRow() {
   const bool is_near = num_asked - rows.asked_before <= kRowsToNearCandidate;
   rows.asked_before = num_asked;
   rows.num_near = is_near ? std::min(rows.num_near + 1, kNearCandidatesBeforeWalk) : 0;
-  if (rows.num_near == kNearCandidatesBeforeWalk) {
-    WalkToSignedRow();
-    return true;
+  if (rows.num_near < kNearCandidatesBeforeWalk && !rows.is_dropped) {
+    status_ = OpenSignedRow();
+    rows.is_dropped = absl::IsFailedPrecondition(status_);
+    if (!rows.is_dropped) return status_.ok();
+    status_ = absl::OkStatus();
   }
-  status_ = OpenSignedRow();
-  return status_.ok();
+  WalkToSignedRow();
+  return true;
 }
 
 absl::Status TableScanner::OpenSignedRow() {
   SignedRows& rows = *signed_rows_;
-  rows.is_walking = false;
+  const bool was_walking = std::exchange(rows.is_walking, false);
   for (size_t i = 0; i < families_.size(); i++) {
+    if (was_walking) rows.walkers[i] = std::move(families_[i].cursor);
     // The one before is of another row.
     families_[i].cursor = nullptr;
+  }
+  for (size_t i = 0; i < families_.size(); i++) {
     WINNOW_ASSIGN_OR_RETURN(families_[i].cursor,
                             OpenRowBy(*rows.rules[i], rows.moment, *families_[i].state,
                                       unescaped_row_, rows.queries[i]));
@@ -202,10 +210,7 @@ void TableScanner::WalkToSignedRow() {
   for (size_t i = 0; i < families_.size(); i++) {
     Family& family = families_[i];
     if (!rows.is_walking) {
-      family.cursor = std::make_unique<FamilyCursor>(
-          rows.moment.NewIterator(*family.state, begin, rows.upper,
-                                  TimesOf(rows.queries[i], *rows.rules[i])),
-          *rows.rules[i], rows.moment.Now(), rows.queries[i]);
+      family.cursor = std::move(rows.walkers[i]);
       family.cursor->Seek(begin);
       continue;
     }

@@ -36,7 +36,9 @@ class TableScanner final : public RowScanner {
   struct SignedRows {
     CellMoment moment;
     std::unique_ptr<RowCandidates> candidates;
-    std::string upper;  // of the keys of all rows; empty: none
+    // Of the whole scan, from its beginning on: they see their moment also when the table has been
+    // dropped. Null while the families have them.
+    std::vector<std::unique_ptr<FamilyCursor>> walkers;
     // Of the families, in their order; rules as they were when the scan began.
     std::vector<CellQuery> queries;
     std::vector<const FamilyRules*> rules;
@@ -44,7 +46,8 @@ class TableScanner final : public RowScanner {
     uint64_t num_found = 0;
     uint64_t asked_before = 0;  // when the last one was found
     int num_near = 0;           // of those since one that was far from the one before
-    bool is_walking = false;    // the cursors are of the whole scan
+    bool is_walking = false;    // the families have the walkers
+    bool is_dropped = false;    // rows cannot be read by themselves any more
   };
   // Of keys; an empty one is none.
   struct Bounds {
@@ -59,7 +62,7 @@ class TableScanner final : public RowScanner {
   }
 
   void UseSignatures(CellMoment moment, std::vector<FamilyQuery> plan,
-                     std::unique_ptr<RowCandidates> candidates, std::string upper);
+                     std::unique_ptr<RowCandidates> candidates, const Bounds& bounds);
   // What Next gives. May throw std::bad_alloc.
   bool FindNext(RowResult* row);
   // To the next row; false: there is none, or status_ says why.
