@@ -84,13 +84,14 @@ Command RefilterCommand() {
       .details = R"(
 Writes a new filter for each SSTable to a file of its own, NNNNNN.flt, which is asked from then
 on. It is made of the hashes of the keys where the SSTable has them (key_hashes_ratio: by default
-with values of some 400 bytes or more), for a hundredth of what `winnow compact` reads and writes;
-else all of the SSTable is read, for half of it. Space is taken for the filters alone. Files that have the filter already are passed over, so that a run that was interrupted
-goes on where it ended. Without --filter the files get the filter that is set, under
-filter_memory_budget of the sizes that it plans now; --budget sizes them for a smaller one,
-which can be set afterwards (`winnow options`). Range filters stay as they are: `winnow compact`
-builds them, and a --filter with one that not all files have is refused. A damaged file keeps
-its filter, and the command ends with exit code 3 once all others are done.)",
+with values of some 400 bytes or more), for a hundredth of what `winnow compact` reads and writes,
+or less; else all of the SSTable is read, for half of it. Space is taken for the filters alone.
+Files that have the filter already are passed over, so that a run that was interrupted goes on
+where it ended. Without --filter the files get the filter that is set, under filter_memory_budget
+of the sizes that it plans now; --budget sizes them for a smaller one, which can be set afterwards
+(`winnow options`). Range filters stay as they are: `winnow compact` builds them, and a --filter
+with one that not all files have is refused. A damaged file keeps its filter, and the command ends
+with exit code 3 once all others are done.)",
       .json = R"({"filter":TEXT,"filter_key":TEXT,"files_refiltered":N,"files_restored":N,
  "files_current":N,"files_gone":N,"filters_fell_back":N,"bytes_read":N,"bytes_written":N,
  "filter_bytes":N,"seconds":S})",

@@ -144,6 +144,29 @@ class RefilterByPlanner : public testing::Test {
   uint64_t Counted(Ticker ticker) { return (*db_)->GetStatistics().Get(ticker); }
   uint64_t NumPlanned() { return Counted(Ticker::kFilesRefilteredByPlanner); }
 
+  // Of one table with values of 500 bytes and a filter that is too small: rounds of few look-ups
+  // until it has a larger one.
+  int RoundsUntilPlanned(std::string_view key_hashes_ratio) {
+    constexpr uint64_t kKeys = 8000;
+    Options options = ManySmallTables(5 << 10);
+    options.target_file_bytes = size_t{64} << 20;
+    EXPECT_TRUE(SetOption(&options, "key_hashes_ratio", key_hashes_ratio).ok());
+    Open(options);
+    for (uint64_t i = 0; i < kKeys; i++) db_->Put(Number(2 * i), std::string(500, 'v'));
+    db_->CompactAll();
+    SetBudget(40 << 10);
+    int rounds = 0;
+    while (NumPlanned() == 0 && rounds < 1000) {
+      AskForAbsent(200, kKeys);
+      LetTimePass();
+      Replan();
+      rounds++;
+    }
+    EXPECT_EQ(NumPlanned(), 1u);
+    EXPECT_EQ(VerifyMessages(**db_), std::vector<std::string>());
+    return rounds;
+  }
+
   void ExpectNumbers(uint64_t step = 7) {
     std::string value;
     for (uint64_t i = 0; i < 2 * kNumKeys; i += step) {
@@ -162,6 +185,17 @@ class RefilterByPlanner : public testing::Test {
   ColumnFamily* family_ = nullptr;
   std::mt19937_64 random_{1};
 };
+
+// Of a thousand blocks of data, twice which a larger filter has to save, or of the sixteen that
+// hold the hashes of its keys.
+TEST_F(RefilterByPlanner, ATableWithKeyHashesIsRefilteredForFewerLookups) {
+  StopClock();
+  const int by_data = RoundsUntilPlanned("0");
+  const uint64_t data_read = Counted(Ticker::kRefilterBytesRead);
+  const int by_hashes = RoundsUntilPlanned("0.02");
+  EXPECT_LT(Counted(Ticker::kRefilterBytesRead), data_read / 40);
+  EXPECT_LT(3 * by_hashes, by_data);
+}
 
 TEST_F(RefilterByPlanner, TheTableThatIsAskedGetsALargerFilterAndOthersAreLeft) {
   StopClock();
