@@ -326,8 +326,7 @@ absl::Status SstableBuilder::State::WriteSignatures() {
   return absl::OkStatus();
 }
 
-// Before the end `offset` is where the data ends, as it is when they are written but for
-// signatures, which are not counted then.
+// Signatures are no data: once they are written `offset` no longer says where that ends.
 uint64_t SstableBuilder::State::KeyHashBytes() const {
   if (filter == nullptr) return 0;
   const uint64_t data_bytes = properties.data_bytes != 0 ? properties.data_bytes : offset;
