@@ -253,7 +253,10 @@ absl::Status DBImpl::StartEvents() {
         };
         const filter::FilterState& state = file->reader()->filter_state();
         if (!file->filter_file_status().ok()) {
-          report(absl::StrCat(file->filter_file_status().message(), ": the table's own is asked"));
+          const absl::Status& refused = file->filter_file_status();
+          const bool is_given_up = absl::IsDataLoss(refused) || absl::IsNotFound(refused);
+          report(absl::StrCat(refused.message(), ": the table's own is asked",
+                              is_given_up ? "" : " until an opening can read it"));
         } else if (is_damaged(state)) {
           report(state.reason);
         }

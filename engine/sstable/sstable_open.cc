@@ -309,6 +309,10 @@ void SstableReader::ReadRangeFilter() {
                                          options_.charge_cache ? options_.cache : nullptr);
 }
 
+void SstableReader::NoteFilterRead(const absl::Status& status) {
+  if (!absl::IsDataLoss(status)) filter_read_status_.Update(status);
+}
+
 // The block stays in memory as the file holds it, trailer included: filters are read in place.
 filter::FilterState SstableReader::ReadResidentFilter() {
   if (units_ != nullptr) return ReadFilterUnits();
@@ -319,13 +323,13 @@ filter::FilterState SstableReader::ReadResidentFilter() {
   }
   filter_memory_ = filter::ResidentMemory(stored_bytes);
   if (filter_memory_.data() == nullptr) {
-    filter_lacks_memory_ = true;
+    NoteFilterRead(absl::ResourceExhaustedError("no memory"));
     return {filter::FilterStateCode::kDamaged, "no memory"};
   }
   absl::Status read_status;
   const filter::FilterState state =
       ReadFilterBlock(filter_source(), filter_memory_.data(), &filter_, &read_status);
-  filter_lacks_memory_ = absl::IsResourceExhausted(read_status);
+  NoteFilterRead(read_status);
   filter_kind_ = filter_.kind();
   if (!filter_description_->policy.empty()) {
     policy_filter_ = std::string_view(filter_memory_.data(), filter_handle().size);
@@ -345,7 +349,7 @@ filter::FilterState SstableReader::ReadFilterUnits() {
   if (!options_.filters_can_leave) {
     absl::Status read_status;
     first_unit_ = units_->LoadFirst(&state, &read_status);
-    filter_lacks_memory_ = absl::IsResourceExhausted(read_status);
+    NoteFilterRead(read_status);
     if (first_unit_ == nullptr) return {};
     filter_ = first_unit_->reader;
     if (!filter_.always_true()) filter_kind_ = filter_.kind();
@@ -356,7 +360,7 @@ filter::FilterState SstableReader::ReadFilterUnits() {
     const absl::StatusOr<bool> loaded = units_->LoadNext(claim);
     if (filter_kind_ == filter::FilterKind::kNone) filter_kind_ = units_->kind();
     if (loaded.ok() && *loaded) continue;
-    filter_lacks_memory_ = filter_lacks_memory_ || absl::IsResourceExhausted(loaded.status());
+    NoteFilterRead(loaded.status());
     if (!loaded.ok() && state.code == filter::FilterStateCode::kOk) {
       state = {filter::FilterStateCode::kDamaged, std::string(loaded.status().message())};
     }
@@ -376,7 +380,7 @@ filter::FilterState SstableReader::ReadFilterIntoCache() {
   absl::StatusOr<BlockRef> block =
       LoadFilterForCache(filter_source(), options_.cache->arena(), nullptr, &state);
   if (!block.ok()) {
-    filter_lacks_memory_ = absl::IsResourceExhausted(block.status());
+    NoteFilterRead(block.status());
     return {filter::FilterStateCode::kDamaged, std::string(block.status().message())};
   }
   const CachedFilter filter = FilterOf(**block);

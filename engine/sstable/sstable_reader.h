@@ -220,6 +220,9 @@ class SstableReader : public filter::internal::InSlabPool {
   const filter::FilterState& filter_state() const {
     return filter_refusal_ == nullptr ? kFilterIsUsable : *filter_refusal_;
   }
+  // Not OK: it was refused for an error of the file, or want of memory, which says nothing of its
+  // bytes; another opening may find them sound. OK where these are damaged.
+  const absl::Status& filter_read_status() const { return filter_read_status_; }
   // Null if the table has none, or none that is wanted. It knows of entries alone: range tombstones
   // are asked for beside it.
   const RangeFilterBlock* range_filter() const { return range_filter_.get(); }
@@ -372,6 +375,7 @@ class SstableReader : public filter::internal::InSlabPool {
   absl::Status ReadIndex();
   absl::Status ReadRangeTombstones();
   void ReadFilter();
+  void NoteFilterRead(const absl::Status& status);
   void ReadRangeFilter();
   void MapFile();
 
@@ -477,8 +481,8 @@ class SstableReader : public filter::internal::InSlabPool {
   bool index_in_cache_ = false;
   bool index_is_whole_ = false;  // index_ is of data blocks
   bool filter_in_cache_ = false;
+  absl::Status filter_read_status_;
   bool filter_is_too_large_ = false;
-  bool filter_lacks_memory_ = false;             // why it was refused
   const FilterPolicy* filter_policy_ = nullptr;  // the one that made policy_filter_, if it is known
   std::string_view policy_filter_;               // in filter_memory_
 };

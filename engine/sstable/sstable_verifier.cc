@@ -129,7 +129,7 @@ void SstableVerifier::CheckFilters() {
                   any_problem;
   }
   if (!any_problem && table_.filter_state().code != filter::FilterStateCode::kOk) {
-    Report(handle.offset, table_.filter_state().reason, !table_.filter_lacks_memory_);
+    Report(handle.offset, table_.filter_state().reason, table_.filter_read_status().ok());
   }
 }
 

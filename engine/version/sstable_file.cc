@@ -26,6 +26,12 @@ SstableFile::SstableFile(OnlyByOpen /*tag*/, std::shared_ptr<const SstableStore>
       smallest_prefix_(KeyPrefix64(range_.smallest)),
       largest_prefix_(KeyPrefix64(range_.largest)) {}
 
+absl::Status FilterError(const SstableReader& reader) {
+  const absl::Status& read = reader.filter_read_status();
+  return absl::Status(read.ok() ? absl::StatusCode::kDataLoss : read.code(),
+                      reader.filter_state().reason);
+}
+
 absl::Status CheckFileSize(const RandomAccessFile& file, const SharedPath& path,
                            uint64_t expected_bytes) {
   if (file.size() == expected_bytes) return absl::OkStatus();
@@ -78,7 +84,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   if (has_filter_file && reader.ok() &&
       (*reader)->filter_state().code != filter::FilterStateCode::kOk) {
     // Once more, with the table's own filter.
-    file->GiveUpFilterFile(absl::DataLossError((*reader)->filter_state().reason));
+    file->GiveUpFilterFile(FilterError(**reader));
     // Closed before it is opened again: descriptors may be few.
     reader->reset();
     opened = store->OpenFile(path, file->metadata_.file_id);
@@ -133,7 +139,8 @@ std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
   return nullptr;
 }
 
-// What was only not to be had now, for want of descriptors, say, the next opening tries again.
+// What was only not to be had now, for an error of the disk or want of descriptors, say, stays
+// named: the next opening tries again.
 void SstableFile::GiveUpFilterFile(absl::Status why) {
   refused_filter_file_ = std::make_unique<const FilterFileMetadata>(metadata_.filter_file);
   if (absl::IsDataLoss(why) || absl::IsNotFound(why)) metadata_.filter_file = FilterFileMetadata();

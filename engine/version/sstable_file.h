@@ -51,6 +51,10 @@ struct FilterKeyIdentity {
 absl::Status CheckFileSize(const RandomAccessFile& file, const SharedPath& path,
                            uint64_t expected_bytes);
 
+// Why the reader's filter was refused: DataLoss if its bytes are wrong, else the error for which
+// they could not be had. To be asked only where it was.
+absl::Status FilterError(const SstableReader& reader);
+
 // Shared by all versions that contain the file. Immutable but for the flags below.
 class SstableFile {
   struct OnlyByOpen {};
@@ -77,7 +81,7 @@ class SstableFile {
   const absl::Status& open_status() const { return open_status_; }
   // Of the filter file that the manifest named, OK if there was none; NotFound if it is missing.
   // One that is damaged or missing is in metadata() no more, so that the next manifest does not
-  // name it.
+  // name it. Other errors say nothing of the file, which stays there for a later opening.
   const absl::Status& filter_file_status() const { return filter_file_status_; }
   // The filter file that the manifest named, whether it could be used or not.
   const FilterFileMetadata& named_filter_file() const {

@@ -94,6 +94,56 @@ TEST(RefilterDamage, ADamagedFilterFileHidesNothingAndIsReported) {
   EXPECT_EQ(FilesWith(*db, kNewFilter), 1u);
 }
 
+// An error of the disk proves nothing of the file.
+TEST(RefilterDamage, AFilterFileThatCannotBeReadNowIsReadByALaterOpening) {
+  for (const char* const budget : {"0", "1M"}) {
+    const auto memory = NewUnrecordedFileSystem();
+    FaultFileSystem faults(memory.get(), 1);
+    Options options = SmallFiles();
+    options.file_system = &faults;
+    options.filter = "blocked_bloom";
+    auto db = OpenOrFail(options, "/db");
+    for (int i = 0; i < 200; i += 2) ASSERT_TRUE(db->Put(WriteOptions(), KeyAt(i), "v").ok());
+    ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+    ASSERT_TRUE(db->SetOption("filter_memory_budget", budget).ok());
+    ASSERT_TRUE(db->Refilter({.filter = "ribbon"}).ok());
+    options.filter = "ribbon";
+    options.filter_memory_budget = *budget == '0' ? 0 : 1 << 20;
+    using Kind = FileOperation::Kind;
+    const struct {
+      const char* what;
+      FaultRule rule;
+    } errors[] = {
+        {"opening it", FaultRule::Error(InjectedIoError()).On({Kind::kOpenForReading}, "*.flt")},
+        {"no descriptor",
+         FaultRule::Error(InjectedDescriptorLimit()).On({Kind::kOpenForReading}, "*.flt")},
+        {"its header", FaultRule::Error(InjectedIoError()).On({Kind::kRead}, "*.flt").From(0, 1)},
+        {"its filter", FaultRule::Error(InjectedIoError()).On({Kind::kRead}, "*.flt").From(1)},
+        {"a later unit", FaultRule::Error(InjectedIoError()).On({Kind::kRead}, "*.flt").From(2)},
+    };
+    for (const auto& error : errors) {
+      SCOPED_TRACE(absl::StrCat(error.what, " under the budget ", budget));
+      db.reset();
+      const size_t rule = faults.Add(error.rule);
+      db = OpenOrFail(options, "/db");
+      const bool is_met = faults.fired(rule) > 0;
+      EXPECT_TRUE(is_met || std::string_view(error.what) == "a later unit");
+      EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), is_met ? 1u : 0u);
+      EXPECT_EQ(FilesWith(*db, "ribbon"), is_met ? 0u : 1u);
+      std::string value;
+      for (int i = 0; i < 200; i++) {
+        ASSERT_EQ(db->Get(ReadOptions(), KeyAt(i), &value).ok(), i % 2 == 0);
+      }
+      db.reset();
+      faults.Clear();
+      db = OpenOrFail(options, "/db");
+      EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 0u);
+      EXPECT_EQ(FilesWith(*db, "ribbon"), 1u) << "it was given up";
+      EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+    }
+  }
+}
+
 TEST(RefilterDamage, AFilterFileOfAnotherTableIsNotAsked) {
   MemoryDb db(SmallFiles());
   FillAndRefilter(db);
