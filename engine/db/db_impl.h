@@ -64,7 +64,7 @@ class DBImpl final : public DB, private IteratorOwner {
   // Brings a new object to life (open.cc); called once, before anything else.
   absl::Status OpenDatabase(MissingFilterFile missing_filter_file);
 
-  absl::Status Close() override;
+  absl::Status Close() override ABSL_LOCKS_EXCLUDED(closing_);
 
   // write_path.cc
   absl::Status Put(const WriteOptions& options, ColumnFamily* family, std::string_view key,
@@ -223,6 +223,8 @@ class DBImpl final : public DB, private IteratorOwner {
   // Begins the LOG, and reports what was found while opening.
   absl::Status StartEvents();
   absl::Status CloseFiles() ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
+  absl::Status CloseAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(closing_)
+      ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
 
   // False once the database is closed, and in a child made by fork(2).
   bool IsUsable() const { return !closed_.load(std::memory_order_relaxed) && process_.IsThisOne(); }
@@ -444,6 +446,8 @@ class DBImpl final : public DB, private IteratorOwner {
   Options database_options_ ABSL_GUARDED_BY(database_mutex);
   LiveOptions live_options_;
   bool options_are_changing_ ABSL_GUARDED_BY(database_mutex) = false;
+  // Held by the call that closes, to its end: others wait for that.
+  Mutex closing_;
   WriteQueue write_queue_;
   BackgroundScheduler scheduler_;
   BackgroundRateLimiter rate_limiter_;

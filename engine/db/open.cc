@@ -280,7 +280,15 @@ absl::Status DBImpl::Close() {
     return CatchOutOfMemory(
         [] { return absl::FailedPreconditionError("a callback of the database cannot close it"); });
   }
-  if (closed_.exchange(true)) return absl::OkStatus();
+  // Another thread that is closing has it: when this one comes to it all is closed.
+  MutexLock closing(&closing_);
+  return closed_.exchange(true) ? absl::OkStatus() : CloseAll();
+}
+
+// The order: new calls are refused; listeners finish; files; views; the last event; the lock file.
+// So the last thing that another process could see of this one is gone before it may open the
+// database.
+absl::Status DBImpl::CloseAll() {
   transactions_->Close();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();

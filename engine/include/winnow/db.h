@@ -138,7 +138,8 @@ class DB {
   virtual ~DB() = default;  // closes, and discards errors: see Close
 
   // Stops background work, syncs and ends the log, releases the lock. Returns the first error that
-  // was not reported before. Iterators and pinned values must be gone. A second call returns OK.
+  // was not reported before. Iterators and pinned values must be gone. A second call returns OK,
+  // and not before the database is closed: one that comes meanwhile waits for the first.
   // FailedPrecondition, and nothing happens: called by a listener, or by another callback of the
   // database.
   virtual absl::Status Close() = 0;

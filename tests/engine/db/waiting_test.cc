@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "winnow/event_listener.h"
 #include "winnow/merge_operator.h"
 
 namespace winnow::waiting {
@@ -146,6 +147,50 @@ TEST(Waiting, AScanThatFillsNoCacheDoesNotDoSoForLongChains) {
   ASSERT_TRUE(iterator->Valid()) << iterator->status();
   EXPECT_EQ(iterator->value(), absl::StrCat("|", kOperands));
   EXPECT_EQ(std::stoull(*db->GetProperty("winnow.block-cache-usage")), before);
+}
+
+// Stops the thread of the events at the end of a flush.
+class StoppedListener final : public EventListener {
+ public:
+  void OnEvent(const Event& event) override {
+    if (event.kind != Event::Kind::kFlushEnd) return;
+    is_stopped.store(true);
+    while (!may_go_on.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::atomic<bool> is_stopped{false};
+  std::atomic<bool> may_go_on{false};
+};
+
+TEST(Waiting, ASecondCloseReturnsWhenTheFirstHasClosed) {
+  const auto listener = std::make_shared<StoppedListener>();
+  Options options = MemoryDb::Quiet();
+  options.listeners = {listener};
+  MemoryDb db(options);
+  db.Put("a", "1");
+  db.Flush();
+  ASSERT_TRUE(WaitUntil([&] { return listener->is_stopped.load(); }, std::chrono::seconds(60)));
+  std::thread first([&] { EXPECT_TRUE(db->Close().ok()); });
+  ASSERT_TRUE(
+      WaitUntil([&] { return !db->Put(WriteOptions(), "b", "2").ok(); }, std::chrono::seconds(60)));
+  std::vector<std::thread> others;
+  std::atomic<int> returned{0};
+  for (int i = 0; i < 3; i++) {
+    others.emplace_back([&] {
+      EXPECT_TRUE(db->Close().ok());
+      returned++;
+    });
+  }
+  // Long enough for those that do not wait.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(returned.load(), 0) << "returned while the database is being closed";
+  listener->may_go_on.store(true);
+  for (std::thread& other : others) other.join();
+  // Whatever the first call still does, the directory is free.
+  Options again = db.options();
+  again.listeners.clear();
+  const auto opened = DB::Open(again, MemoryDb::kPath);
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  first.join();
 }
 
 }  // namespace
