@@ -46,8 +46,23 @@ bool DatabaseJobs::RunMostUrgent() {
       return true;
     }
   }
+  // In turns with compactions, of which the next may always be due.
+  const bool filters_first = !std::exchange(filters_had_their_turn_, false);
+  if (filters_first && KeepFiltersIfUnfinished()) {
+    filters_had_their_turn_ = true;
+    return true;
+  }
   if (may_compact && RunCompactionIfDue()) return true;
+  if (!filters_first && KeepFiltersIfUnfinished()) return true;
   return RunPlannedRefilterIfIdle();
+}
+
+// One slice, by one thread at a time: it says again if there is more.
+bool DatabaseJobs::KeepFiltersIfUnfinished() {
+  if (!std::exchange(filters_are_unfinished_, false)) return false;
+  DatabaseUnlock unlock(parts_.mutex);
+  UnlessOutOfMemory([this] { parts_.keep_filters(); });
+  return true;
 }
 
 // Families are never taken out of the set, so that the pointers outlive the lock.

@@ -45,7 +45,7 @@ struct DatabaseJobParts {
   Recorder* recorder = nullptr;
   RowCache* row_cache = nullptr;          // may be null
   std::function<void()> save_statistics;  // if it is time
-  std::function<void()> keep_filters;     // within their budget
+  std::function<void()> keep_filters;     // within their budget; for a moment, see KeepFiltersSoon
   FilterBudget* filter_budget = nullptr;
   // For the filters that a job is about to write; with the mutex held.
   std::function<void()> plan_new_filters;
@@ -93,6 +93,13 @@ class DatabaseJobs final : public BackgroundJobs {
   // begun.
   void ProposeRefilter(PlannedRefilter refilter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // `keep_filters` has given way before all was loaded: a thread goes on with it when others have
+  // had their turn.
+  void KeepFiltersSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    filters_are_unfinished_ = true;
+    parts_.scheduler->SignalWork();
+  }
+
   // True while a flush or compaction runs, on whatever thread.
   bool IsRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return flushes_running_ > 0 || compactions_running_ > 0;
@@ -106,6 +113,7 @@ class DatabaseJobs final : public BackgroundJobs {
   // --- database_jobs.cc ---
   SstableOutputOptions OutputOptions(const ColumnFamilyState& family, SstableBuilderOptions builder,
                                      BackgroundRateLimiter::Priority priority) const;
+  bool KeepFiltersIfUnfinished() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   ColumnFamilyState* FamilyToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void Flush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteFlush(const ColumnFamilyState& family,
@@ -232,6 +240,8 @@ class DatabaseJobs final : public BackgroundJobs {
   int automatic_compaction_threads_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::optional<PlannedRefilter> planned_refilter_ ABSL_GUARDED_BY(database_mutex);
   bool planned_refilter_runs_ ABSL_GUARDED_BY(database_mutex) = false;
+  bool filters_are_unfinished_ ABSL_GUARDED_BY(database_mutex) = false;
+  bool filters_had_their_turn_ ABSL_GUARDED_BY(database_mutex) = false;
 };
 
 }  // namespace winnow

@@ -6,8 +6,9 @@
 // Lock order (each may be taken while those before it are held):
 //   1. `write_leadership`: leading the write queue
 //   2. `memtable_insertion`: inserting, or alone: nobody inserts
-//   3. `database_mutex`
-//   4. SnapshotList, LogSet, ViewHolder, FalsePositiveCache, Recorder, StatisticsSaver, EventQueue:
+//   3. `filter_round_`: one thread at a time plans filters and loads them
+//   4. `database_mutex`
+//   5. SnapshotList, LogSet, ViewHolder, FalsePositiveCache, Recorder, StatisticsSaver, EventQueue:
 //   leaves, never held across calls
 // No I/O happens under the mutex once the database is open: VersionSet::LogAndApply gives it back.
 #ifndef WINNOW_ENGINE_DB_DB_IMPL_H_
@@ -222,9 +223,9 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status OpenFiles(MissingFilterFile missing_filter_file);
   // Begins the LOG, and reports what was found while opening.
   absl::Status StartEvents();
-  absl::Status CloseFiles() ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
   absl::Status CloseAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(closing_)
       ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
+  absl::Status CloseFiles() ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
 
   // False once the database is closed, and in a child made by fork(2).
   bool IsUsable() const { return !closed_.load(std::memory_order_relaxed) && process_.IsThisOne(); }
@@ -395,8 +396,19 @@ class DBImpl final : public DB, private IteratorOwner {
   // For tables that are about to be written: by the trees' shape alone, where they have grown or
   // shrunk much since KeepFilters planned.
   void PlanNewFilters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  enum class FilterLoading : uint8_t {
+    kInSlices,      // gives way to other work; the background threads go on with it
+    kInBackground,  // that is such a thread, which gives way to callers as well
+    kAtOnce,
+  };
   // Plans which filters are in memory, and makes it so.
-  void KeepFilters() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void KeepFilters(FilterLoading loading) ABSL_LOCKS_EXCLUDED(filter_round_, database_mutex);
+  // How a round begins: the trees, and the seconds since the last one. False: there is none to do.
+  bool BeginFilterRound(std::vector<FamilyTree>* trees, double* seconds, bool* is_first)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(filter_round_) ABSL_LOCKS_EXCLUDED(database_mutex);
+  // What look-ups met so far, by level.
+  std::vector<LevelOutcomes> CountedOutcomes();
+  void ReportFilterChanges(const FilterBudget::Changes& changes);
   // InvalidArgument if one unit of each file does not fit.
   absl::Status CheckFilterBudget(uint64_t budget_bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -419,16 +431,23 @@ class DBImpl final : public DB, private IteratorOwner {
   TraceRecorder trace_;
   const std::shared_ptr<FilterLedger> filter_ledger_;  // with the tables, which may live longer
   FilterBudget filter_budget_;
+  // From the moment at which a round of the budget takes its counts to its end: of two rounds at
+  // once one might add look-ups, and the other decay them by the time in which they came.
+  Mutex filter_round_;
+  // Of the database's calls, which would seldom get it between two slices of a background thread.
+  std::atomic<int> waiting_for_filter_round_{0};
   // When they were last, or the database was opened.
-  SteadyTime filters_kept_ ABSL_GUARDED_BY(database_mutex) = SteadyNow();
-  bool filters_are_kept_ ABSL_GUARDED_BY(database_mutex) = false;
+  SteadyTime filters_kept_ ABSL_GUARDED_BY(filter_round_) = SteadyNow();
   // False: look-ups have been counted that no round of the budget has seen.
-  bool filters_are_watched_ ABSL_GUARDED_BY(database_mutex) = true;
+  bool filters_are_watched_ ABSL_GUARDED_BY(filter_round_) = true;
+  bool filters_are_kept_ ABSL_GUARDED_BY(database_mutex) = false;
   // That new filters' bits are planned for; less than 0: they are to be planned.
   double planned_keys_ ABSL_GUARDED_BY(database_mutex) = -1;
   FalsePositiveCache false_positive_cache_;
   RowCache row_cache_;
   SnapshotList snapshots_;
+  // Held by the call that closes, to its end: others wait for that.
+  Mutex closing_;
   std::atomic<bool> closed_{false};
   const OwningProcess process_;
   // Written while opening, immutable then.
@@ -446,8 +465,6 @@ class DBImpl final : public DB, private IteratorOwner {
   Options database_options_ ABSL_GUARDED_BY(database_mutex);
   LiveOptions live_options_;
   bool options_are_changing_ ABSL_GUARDED_BY(database_mutex) = false;
-  // Held by the call that closes, to its end: others wait for that.
-  Mutex closing_;
   WriteQueue write_queue_;
   BackgroundScheduler scheduler_;
   BackgroundRateLimiter rate_limiter_;

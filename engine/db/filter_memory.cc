@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -13,6 +14,9 @@
 namespace winnow {
 
 namespace {
+
+// Of reading units of filters, before others have their turn.
+constexpr std::chrono::milliseconds kLoadingSlice{50};
 
 // The number of keys, in tables and still to be flushed: by how far it has moved a plan is known to
 // be out of date.
@@ -27,6 +31,29 @@ double KeysOf(const std::vector<FamilyTree>& trees) {
     }
   }
   return keys;
+}
+
+// Look-ups a second of a sorted run of each family, by name.
+std::map<std::string, double> RunRatesOf(const SavedStatistics& saved) {
+  std::map<std::string, double> run_rates;
+  if (saved.saved_unix_seconds <= saved.opened_unix_seconds) return run_rates;
+  const auto seconds = static_cast<double>(saved.saved_unix_seconds - saved.opened_unix_seconds);
+  std::map<std::pair<std::string, int>, uint64_t> by_level;
+  for (const FilterStatistics& row : saved.since_opening.filters) {
+    if (row.call == FilterCall::kSeek) continue;
+    // Of keys that were not there, which filters can refute; hits say nothing of what a filter
+    // saves.
+    by_level[{row.column_family, row.level}] += row.rejected + row.false_positive;
+  }
+  for (const auto& [key, lookups] : by_level) {
+    // Of the tables of level 0 nobody knows any more how many there were.
+    if (key.second == 0) continue;
+    // A look-up of an absent key asks each run whose range it falls into: the level that is asked
+    // most comes nearest to what a run of the family is asked.
+    double& rate = run_rates[key.first];
+    rate = std::max(rate, static_cast<double>(lookups) / seconds);
+  }
+  return run_rates;
 }
 
 }  // namespace
@@ -108,25 +135,25 @@ void DBImpl::PlanNewFilters() {
 
 // Without a budget nothing is looked at, but once more after one was taken away, or where filters
 // may be left out.
-void DBImpl::KeepFilters() {
-  std::vector<FamilyTree> trees;
-  double seconds = 0;
-  bool begins = false;
-  {
-    DatabaseLock lock(&mutex_);
-    const bool is_limited = filter_budget_.limit_bytes() != 0 || options_.optimize_filters_for_hits;
-    begins = is_limited && !filters_are_watched_;
-    filters_are_watched_ = is_limited;
-    if (!is_limited && !filters_are_kept_) return;
-    // The one call after a limit has gone, which loads what was left out, clears it.
-    filters_are_kept_ = is_limited;
-    const SteadyTime now = SteadyNow();
-    seconds = std::chrono::duration<double>(now - filters_kept_).count();
-    filters_kept_ = now;
-    trees = TreesNow();
-    MarkRefilterable(&trees);
-  }
-  // Seeks ask other filters of the same files, by prefix or by range, and say nothing of look-ups.
+bool DBImpl::BeginFilterRound(std::vector<FamilyTree>* trees, double* seconds, bool* is_first) {
+  DatabaseLock lock(&mutex_);
+  const bool is_limited = filter_budget_.limit_bytes() != 0 || options_.optimize_filters_for_hits;
+  *is_first = is_limited && !filters_are_watched_;
+  filters_are_watched_ = is_limited;
+  if (!is_limited && !filters_are_kept_) return false;
+  // The round after a limit has gone, which loads what was left out, clears it; one that gives way
+  // before all is loaded sets it again.
+  filters_are_kept_ = is_limited;
+  const SteadyTime now = SteadyNow();
+  *seconds = std::chrono::duration<double>(now - filters_kept_).count();
+  filters_kept_ = now;
+  *trees = TreesNow();
+  MarkRefilterable(trees);
+  return true;
+}
+
+// Seeks ask other filters of the same files, by prefix or by range, and say nothing of look-ups.
+std::vector<LevelOutcomes> DBImpl::CountedOutcomes() {
   std::map<std::pair<uint32_t, int>, LevelOutcomes> by_level;
   for (const auto& [key, counts] : recorder_.Sum().filters) {
     if (key.call == FilterCall::kSeek) continue;
@@ -139,9 +166,10 @@ void DBImpl::KeepFilters() {
   }
   std::vector<LevelOutcomes> counted;
   for (const auto& [key, outcomes] : by_level) counted.push_back(outcomes);
-  if (begins) filter_budget_.Begin(counted);
-  // Reads and drops units of filters, under the budget's own lock.
-  FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds);
+  return counted;
+}
+
+void DBImpl::ReportFilterChanges(const FilterBudget::Changes& changes) {
   recorder_.Local().Add(Ticker::kFilterUnitsLoaded, changes.units_loaded);
   recorder_.Local().Add(Ticker::kFilterUnitsDropped, changes.units_dropped);
   recorder_.Local().Add(Ticker::kFiltersDamaged, changes.damaged.size());
@@ -159,9 +187,51 @@ void DBImpl::KeepFilters() {
     alert.message = changes.alert;
     events_.Add(std::move(alert));
   }
+}
+
+// Whoever needs this thread, the turn of SetOptions or the end of the database waits for one slice
+// of loading at most, and for the read that is under way.
+void DBImpl::KeepFilters(FilterLoading loading) {
+  if (loading != FilterLoading::kInBackground) {
+    waiting_for_filter_round_.fetch_add(1, std::memory_order_relaxed);
+  } else if (waiting_for_filter_round_.load(std::memory_order_relaxed) > 0) {
+    // That round does what this one would; another one follows.
+    DatabaseLock lock(&mutex_);
+    jobs_.KeepFiltersSoon();
+    return;
+  }
+  MutexLock round(&filter_round_);
+  if (loading != FilterLoading::kInBackground) {
+    waiting_for_filter_round_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  std::vector<FamilyTree> trees;
+  double seconds = 0;
+  bool is_first = false;
+  if (!BeginFilterRound(&trees, &seconds, &is_first)) return;
+  const std::vector<LevelOutcomes> counted = CountedOutcomes();
+  if (is_first) filter_budget_.Begin(counted);
+  // From the first unit on: planning, which gets longer with the number of tables, leaves time for
+  // some in every round.
+  std::optional<SteadyTime> end;
+  const auto must_give_way = [&] {
+    if (loading == FilterLoading::kAtOnce) return false;
+    if (scheduler_.cancelled().load(std::memory_order_relaxed)) return true;
+    const SteadyTime now = SteadyNow();
+    const bool is_first_unit = !end.has_value();
+    if (is_first_unit) end = now + kLoadingSlice;
+    return now >= *end ||
+           (!is_first_unit && waiting_for_filter_round_.load(std::memory_order_relaxed) > 0);
+  };
+  // Reads and drops units of filters, under the budget's own lock.
+  FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds, must_give_way);
+  ReportFilterChanges(changes);
   DatabaseLock lock(&mutex_);
   GivePlannedBits(trees, changes.bits);
   if (changes.refilter.has_value()) jobs_.ProposeRefilter(*std::move(changes.refilter));
+  if (changes.is_unfinished) {
+    filters_are_kept_ = true;
+    jobs_.KeepFiltersSoon();
+  }
 }
 
 absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
@@ -196,29 +266,13 @@ absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
 }
 
 // A database that has just been opened has measured nothing. The rates of the opening before are a
-// better guess than that all families are asked alike, until there are measurements. An error is
-// none: the guess is left out.
+// better guess than that all families are asked alike, until there are measurements; and so is what
+// it had decided of last levels. An error is none: the guess is left out.
 void DBImpl::ExpectLookups() {
   const absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system_, path_);
-  if (!saved.ok() || saved->saved_unix_seconds <= saved->opened_unix_seconds) return;
-  const auto seconds = static_cast<double>(saved->saved_unix_seconds - saved->opened_unix_seconds);
-  std::map<std::pair<std::string, int>, uint64_t> by_level;
-  for (const FilterStatistics& row : saved->since_opening.filters) {
-    if (row.call == FilterCall::kSeek) continue;
-    // Of keys that were not there, which filters can refute; hits say nothing of what a filter
-    // saves.
-    by_level[{row.column_family, row.level}] += row.rejected + row.false_positive;
-  }
-  std::map<std::string, double> run_rates;
-  for (const auto& [key, lookups] : by_level) {
-    // Of the tables of level 0 nobody knows any more how many there were.
-    if (key.second == 0) continue;
-    // A look-up of an absent key asks each run whose range it falls into: the level that is asked
-    // most comes nearest to what a run of the family is asked.
-    double& rate = run_rates[key.first];
-    rate = std::max(rate, static_cast<double>(lookups) / seconds);
-  }
-  filter_budget_.Expect(std::move(run_rates));
+  if (!saved.ok()) return;
+  const std::vector<std::string>& for_hits = saved->families_for_hits;
+  filter_budget_.Expect(RunRatesOf(*saved), {for_hits.begin(), for_hits.end()});
 }
 
 FilterBudgetReport DBImpl::ReportFilterBudget() { return filter_budget_.Report(Trees()); }

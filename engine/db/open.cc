@@ -120,7 +120,7 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.save_statistics = [this] {
     if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
   };
-  parts.keep_filters = [this] { KeepFilters(); };
+  parts.keep_filters = [this] { KeepFilters(FilterLoading::kInBackground); };
   parts.filter_budget = &filter_budget_;
   parts.plan_new_filters = [this]()
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { PlanNewFilters(); };
@@ -173,7 +173,8 @@ absl::Status DBImpl::OpenDatabase(MissingFilterFile missing_filter_file) {
   WINNOW_RETURN_IF_ERROR(StartEvents());
   UnlessOutOfMemory([this] {
     ExpectLookups();
-    KeepFilters();
+    // Nobody waits for anything else yet, and a reader has no thread that would go on with it.
+    KeepFilters(FilterLoading::kAtOnce);
   });
   if (options_.read_only) return absl::OkStatus();
   return scheduler_.Start(options_.background_threads, &jobs_);
@@ -270,9 +271,6 @@ absl::Status DBImpl::StartEvents() {
   return absl::OkStatus();
 }
 
-// The order: new calls are refused; listeners finish; files; views; the last event; the lock file.
-// So the last thing that another process could see of this one is gone before it may open the
-// database.
 absl::Status DBImpl::Close() {
   if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
   // Closing waits for the end of all of these.

@@ -149,8 +149,10 @@ void DBImpl::SaveStatistics(bool is_closed) {
   UnlessOutOfMemory([&] {
     statistics_saver_.ReadAgain();
     const Statistics statistics = CountedSinceOpening(FamiliesNow());
+    FilterBudgetReport filters = ReportFilterBudget();
     statistics_saver_
-        .Save(statistics, statistics.in_all, FilterBudgetJson(ReportFilterBudget()), is_closed,
+        .Save(statistics, statistics.in_all,
+              {FilterBudgetJson(filters), std::move(filters.families_for_hits)}, is_closed,
               SteadyNow())
         .IgnoreError();
   });

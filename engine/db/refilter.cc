@@ -165,7 +165,7 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
         // Which of the new filters' units are worth their memory, now that the old ones' is free.
         DatabaseUnlock unlock(&mutex_);
         UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
-        UnlessOutOfMemory([this] { KeepFilters(); });
+        UnlessOutOfMemory([this] { KeepFilters(FilterLoading::kInSlices); });
       }
       copies_running_--;
       scheduler_.SignalProgress();

@@ -334,7 +334,7 @@ absl::Status DBImpl::SetOptionsBy(ColumnFamily* family, std::span<const OptionSe
         // Without the mutex, and before the next change may begin: of two capacities the later one
         // stays.
         ApplyCacheOptions();
-        UnlessOutOfMemory([this] { KeepFilters(); });
+        UnlessOutOfMemory([this] { KeepFilters(FilterLoading::kInSlices); });
       }
       options_are_changing_ = false;
       copies_running_--;

@@ -1,7 +1,8 @@
 // One round, Keep, usually once a second: what look-ups met since the last round is held against
 // what the filters that were in memory promised; then the bytes are spread anew, and units dropped
-// and loaded until memory is as planned. Every step may fall short, for want of room or of a file
-// that can be read. Nothing is remembered of a plan: the next round begins from what is there.
+// and loaded until memory is as planned. Every step may fall short, for want of room, of a file
+// that can be read, or of time: who loads gives way to others. Nothing is remembered of a plan: the
+// next round begins from what is there.
 //
 // Readers take no part in this. Units come and go under them (FilterUnits), and so do tables: the
 // trees of a round hold the versions, and with them every file that a TreeFilter points to.
@@ -76,8 +77,7 @@ struct WeightedRates {
   }
 };
 
-// Two rounds may overlap, and the one whose counts were taken first be the last to come here; and
-// counts of a thread that ended without memory are lost.
+// Counts of a thread that ended without memory are lost.
 double Since(uint64_t before, uint64_t now) {
   return now > before ? static_cast<double>(now - before) : 0;
 }
@@ -183,13 +183,14 @@ void FilterBudget::ChooseLeftOut(std::span<const FamilyTree> trees) {
     const double share = lookups.present_share();
     // While filters are left out, hits and misses of the level are counted by table
     // (Version::CountUnasked), so that the share stays known and the way back is open.
-    const bool was = left_out_.contains(tree.id);
+    const bool was = left_out_.contains(tree.id) || left_out_before_.contains(tree.name);
     const bool is = lookups.all() < kLeastLookups
                         ? was
                         : share >= kLeaveAtPresentShare || (was && share >= kReturnAtPresentShare);
     if (is) left_out.insert(tree.id);
   }
   left_out_ = std::move(left_out);
+  left_out_before_.clear();
 }
 
 // A table without a filter would have one in vain there.
@@ -207,18 +208,71 @@ std::string FilterBudget::LeftOutText(std::span<const FamilyTree> trees) const {
   std::string text;
   for (const FamilyTree& tree : trees) {
     if (!left_out_.contains(tree.id)) continue;
-    absl::StrAppend(&text, "; the last level of '", ToAbsl(tree.name), "' does without filters: ",
-                    FormatPercent(history_.OfLastLevel(tree).present_share()),
-                    " of the look-ups there find their key");
+    const RunLookups lookups = history_.OfLastLevel(tree);
+    absl::StrAppend(&text, "; the last level of '", ToAbsl(tree.name), "' does without filters: ");
+    if (lookups.all() < kLeastLookups) {
+      absl::StrAppend(&text, "so it was decided before, and few look-ups have come there since");
+    } else {
+      absl::StrAppend(&text, FormatPercent(lookups.present_share()),
+                      " of the look-ups there find their key");
+    }
   }
   return text;
 }
 
-// What is dropped first makes the room for what is loaded then; of that the most valuable first, so
-// that it is there if the room does not suffice: readers may hold what was dropped for a moment.
+// The most valuable first, so that it is there if the room does not suffice: readers may hold what
+// was dropped for a moment. Tables that could not be read lately come last.
+std::vector<size_t> FilterBudget::LoadOrder(std::span<const TreeFilter> filters,
+                                            const FilterPlan& plan) const {
+  std::vector<std::tuple<bool, double, size_t>> to_load;
+  for (size_t i = 0; i < filters.size(); i++) {
+    const TreeFilter& filter = filters[i];
+    if (!filter.can_change) continue;
+    const size_t wanted = plan.num_resident[i];
+    if (wanted <= filter.file->reader()->filter_units()->num_resident()) continue;
+    const bool is_readable = !unreadable_.contains(filter.file->number());
+    to_load.emplace_back(is_readable, ValueOf(filter.planned, wanted), i);
+  }
+  std::sort(to_load.begin(), to_load.end(), std::greater<>());
+  std::vector<size_t> order;
+  order.reserve(to_load.size());
+  for (const auto& [is_readable, value, index] : to_load) order.push_back(index);
+  return order;
+}
+
+void FilterBudget::Load(const FamilyTree& tree, const TreeFilter& filter, size_t wanted,
+                        absl::FunctionRef<bool()> must_give_way, Changes* changes) {
+  FilterUnits& units = *filter.file->reader()->filter_units();
+  while (units.num_resident() < wanted) {
+    if (must_give_way()) {
+      changes->is_unfinished = true;
+      return;
+    }
+    // A table without any unit answers "maybe" to everything, and is worth further units of
+    // others.
+    const auto claim = units.num_resident() == 0 ? FilterLedger::Claim::kFirstUnit
+                                                 : FilterLedger::Claim::kFurtherUnit;
+    const absl::StatusOr<bool> loaded = units.LoadNext(claim);
+    // Damage is not met twice: the unit counts as resident from now on and answers "may contain",
+    // so that the loop goes on with the next one.
+    if (!loaded.ok() && absl::IsDataLoss(loaded.status())) {
+      changes->damaged.push_back(
+          {tree.name, units.file().path(), std::string(loaded.status().message())});
+      continue;
+    }
+    // A file that cannot be read now: the next plan tries again.
+    if (!loaded.ok()) unreadable_.insert(filter.file->number());
+    if (!loaded.ok() || !*loaded) return;
+    changes->units_loaded++;
+    units.set_value(ValueOf(filter.planned, units.num_resident()));
+  }
+}
+
+// What is dropped makes the room for what is loaded then. All of that is dropped at once: it takes
+// no I/O, and until it is done more may be in memory than there is room for.
 void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
-                         const FilterPlan& plan, Changes* changes) {
-  std::vector<std::pair<double, size_t>> to_load;
+                         const FilterPlan& plan, absl::FunctionRef<bool()> must_give_way,
+                         Changes* changes) {
   for (size_t i = 0; i < filters.size(); i++) {
     const TreeFilter& filter = filters[i];
     if (!filter.can_change) continue;
@@ -228,42 +282,24 @@ void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const Tree
     // Between two rounds the ledger compares these values when a table that is opened needs room
     // for its first unit (FilterLedger::DropLeastValued).
     units.set_value(ValueOf(filter.planned, std::min(wanted, before)));
-    if (wanted < before) {
-      // A first unit that is there stays, even where the plan has no room for it: a shortage makes
-      // filters weaker before any is absent.
-      units.DropTo(filter.planned.is_left_out ? 0 : std::max<size_t>(wanted, 1));
-      // The ledger may have dropped some meanwhile, and a reader's own first unit does not go: what
-      // is gone is counted, not what was wanted.
-      changes->units_dropped += before - std::min(before, units.num_resident());
-    } else if (wanted > before) {
-      to_load.emplace_back(ValueOf(filter.planned, wanted), i);
-    }
+    if (wanted >= before) continue;
+    // A first unit that is there stays, even where the plan has no room for it: a shortage makes
+    // filters weaker before any is absent.
+    units.DropTo(filter.planned.is_left_out ? 0 : std::max<size_t>(wanted, 1));
+    // The ledger may have dropped some meanwhile, and a reader's own first unit does not go: what
+    // is gone is counted, not what was wanted.
+    changes->units_dropped += before - std::min(before, units.num_resident());
   }
   // Units that some reader still announces stay counted until a later call.
   ledger_->Reclaim();
-  std::sort(to_load.begin(), to_load.end(), std::greater<>());
-  for (const auto& [value, i] : to_load) {
+  for (const size_t i : LoadOrder(filters, plan)) {
     const TreeFilter& filter = filters[i];
-    FilterUnits& units = *filter.file->reader()->filter_units();
-    while (units.num_resident() < plan.num_resident[i]) {
-      // A table without any unit answers "maybe" to everything, and is worth further units of
-      // others.
-      const auto claim = units.num_resident() == 0 ? FilterLedger::Claim::kFirstUnit
-                                                   : FilterLedger::Claim::kFurtherUnit;
-      const absl::StatusOr<bool> loaded = units.LoadNext(claim);
-      // Damage is not met twice: the unit counts as resident from now on and answers "may contain",
-      // so that the loop goes on with the next one.
-      if (!loaded.ok() && absl::IsDataLoss(loaded.status())) {
-        changes->damaged.push_back({trees[filter.family].name, units.file().path(),
-                                    std::string(loaded.status().message())});
-        continue;
-      }
-      // A file that cannot be read now, or no room: the next plan tries again.
-      if (!loaded.ok() || !*loaded) break;
-      changes->units_loaded++;
-      units.set_value(ValueOf(filter.planned, units.num_resident()));
-    }
+    Load(trees[filter.family], filter, plan.num_resident[i], must_give_way, changes);
+    if (changes->is_unfinished) break;
   }
+  if (!changes->is_unfinished) unreadable_.clear();
+  // Where nothing could be read it is not tried again at once, but by the next round.
+  if (changes->units_loaded == 0 && changes->damaged.empty()) changes->is_unfinished = false;
 }
 
 void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
@@ -286,7 +322,8 @@ void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const Tre
 }
 
 FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
-                                         std::span<const LevelOutcomes> counted, double seconds) {
+                                         std::span<const LevelOutcomes> counted, double seconds,
+                                         absl::FunctionRef<bool()> must_give_way) {
   Changes changes;
   MutexLock lock(&mutex_);
   // First of all, since what was counted until now was let through by what is in memory now.
@@ -301,7 +338,7 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
   // Without a limit all is loaded that saves anything: what a limit that is gone had left in files.
   const uint64_t budget = limit == 0 ? std::numeric_limits<uint64_t>::max() : limit;
   const FilterPlan plan = PlanFilterMemory(planned, budget, kReplacementGain);
-  Apply(trees, filters, plan, &changes);
+  Apply(trees, filters, plan, must_give_way, &changes);
   const std::vector<size_t> resident = ResidentNow(filters);
   RememberPassing(filters, resident);
   Decide(trees, filters, NeedlessReads(planned, ResidentOf(filters)),
@@ -346,6 +383,9 @@ FilterBudgetReport FilterBudget::Report(std::span<const FamilyTree> trees) {
   report.measured_fpr = watch_.measured_fpr();
   report.last_decision = last_decision_;
   report.last_refilter = refilters_.last();
+  for (const FamilyTree& tree : trees) {
+    if (left_out_.contains(tree.id)) report.families_for_hits.push_back(tree.name);
+  }
   // By kind as well: where the spec has changed, a level has filters of both until it is rewritten.
   // The measured rate, which is known by level alone, stands in the rows of all its kinds.
   std::map<std::tuple<size_t, int, filter::FilterKind>, std::pair<FilterBudgetRow, WeightedRates>>

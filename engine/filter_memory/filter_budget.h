@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "engine/filter_memory/filter_budget_report.h"
 #include "engine/filter_memory/filter_forecast.h"
 #include "engine/filter_memory/rate_watch.h"
@@ -32,8 +33,8 @@ struct LevelOutcomes {
   uint64_t true_positives = 0;
 };
 
-// Thread-safe. Who wants a report waits while units are read from files: the lock is held
-// meanwhile, which no look-up and no other work takes.
+// Thread-safe. Who wants a report waits while units are read from files, until that gives way: the
+// lock is held meanwhile, which no look-up and no other work takes.
 class FilterBudget {
  public:
   FilterBudget(std::shared_ptr<FilterLedger> ledger, bool optimize_for_hits)
@@ -48,6 +49,8 @@ class FilterBudget {
     uint64_t units_loaded = 0;
     uint64_t units_dropped = 0;
     std::vector<DamagedUnit> damaged;
+    // Loading gave way before all was there: another call goes on with it.
+    bool is_unfinished = false;
     std::string alert;              // not empty: the measured rate has left the promised interval
     std::vector<BitsByLevel> bits;  // of new filters, by tree
     // The one table that is worth refiltering most, for the caller to do when it has time.
@@ -59,9 +62,11 @@ class FilterBudget {
   void Begin(std::span<const LevelOutcomes> counted) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Plans anew and makes it so, as far as files can be read. `seconds` have passed since the last
-  // call. Without a limit everything is loaded.
+  // call: the caller lets calls follow each other in the order in which trees, counts and seconds
+  // were taken. Without a limit everything is loaded. `must_give_way` is asked before each unit is
+  // read: true ends the loading.
   Changes Keep(std::span<const FamilyTree> trees, std::span<const LevelOutcomes> counted,
-               double seconds) ABSL_LOCKS_EXCLUDED(mutex_);
+               double seconds, absl::FunctionRef<bool()> must_give_way) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // RefilterPlanner::Note.
   void NoteRefilter(const PlannedRefilter& refilter, const absl::Status& status, bool is_done)
@@ -70,10 +75,13 @@ class FilterBudget {
     refilters_.Note(refilter, status, is_done);
   }
 
-  // LookupHistory::Expect.
-  void Expect(std::map<std::string, double> run_rates) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // LookupHistory::Expect. And by name which families' last levels an earlier opening left out:
+  // that stands until enough look-ups say otherwise.
+  void Expect(std::map<std::string, double> run_rates, std::set<std::string> left_out)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     history_.Expect(std::move(run_rates));
+    left_out_before_ = std::move(left_out);
   }
 
   FilterPlans Plan(std::span<const FamilyTree> trees, uint64_t budget_bytes)
@@ -115,7 +123,15 @@ class FilterBudget {
   std::string LeftOutText(std::span<const FamilyTree> trees) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
-             const FilterPlan& plan, Changes* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+             const FilterPlan& plan, absl::FunctionRef<bool()> must_give_way, Changes* changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // By index, the first to load first.
+  std::vector<size_t> LoadOrder(std::span<const TreeFilter> filters, const FilterPlan& plan) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Units of one table up to so many, until one of them cannot be had.
+  void Load(const FamilyTree& tree, const TreeFilter& filter, size_t wanted,
+            absl::FunctionRef<bool()> must_give_way, Changes* changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters, double before,
               double after, const Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -131,6 +147,11 @@ class FilterBudget {
   // What each filter let through when the last call ended, by table.
   std::map<uint64_t, double> passing_ ABSL_GUARDED_BY(mutex_);
   std::set<uint32_t> left_out_ ABSL_GUARDED_BY(mutex_);  // family ids
+  // Until the first call of Keep, which finds the ids to these names.
+  std::set<std::string> left_out_before_ ABSL_GUARDED_BY(mutex_);
+  // Tables of which a unit could not be read since loading was last done with all: those that can
+  // be read do not wait for them, however slow their errors are.
+  std::set<uint64_t> unreadable_ ABSL_GUARDED_BY(mutex_);
   std::string last_decision_ ABSL_GUARDED_BY(mutex_);
   RefilterPlanner refilters_ ABSL_GUARDED_BY(mutex_);
 };

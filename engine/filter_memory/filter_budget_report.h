@@ -36,6 +36,8 @@ struct FilterBudgetReport {
   std::vector<FilterBudgetRow> rows;
 };
 
+  // Families whose last level does without filters. Not in the texts, where `last_decision` has it.
+  std::vector<std::string> families_for_hits;
 std::string FilterBudgetTable(const FilterBudgetReport& report);
 std::string FilterBudgetJson(const FilterBudgetReport& report);
 

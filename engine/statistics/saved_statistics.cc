@@ -25,7 +25,7 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kMagic = "winnstat";
-constexpr uint32_t kFormatVersion = 3;
+constexpr uint32_t kFormatVersion = 4;
 constexpr size_t kHeaderBytes = 8 + 4 + 8;
 // More than a hundred thousand column families need. A file that is larger is no such file.
 constexpr uint64_t kMaxFileBytes = 256 << 20;
@@ -127,6 +127,17 @@ bool GetCounted(std::string_view* in, CountedStatistics* counted) {
   return true;
 }
 
+bool GetNames(std::string_view* in, std::vector<std::string>* names) {
+  uint64_t num_names;
+  if (!GetVarint64(in, &num_names)) return false;
+  for (uint64_t i = 0; i < num_names; i++) {
+    std::string_view name;
+    if (!GetLengthPrefixed(in, &name)) return false;
+    names->emplace_back(name);
+  }
+  return true;
+}
+
 // Of range filters, whose promise depends on the ranges: over all that held nothing.
 double MeanOfPromises(const FilterStatistics& a, const FilterStatistics& b) {
   const auto misses = [](const FilterStatistics& row) {
@@ -177,6 +188,8 @@ std::string EncodeStatistics(const SavedStatistics& saved) {
   PutCounted(saved.since_opening, &body);
   PutCounted(saved.in_all, &body);
   PutLengthPrefixed(&body, saved.filter_budget_json);
+  PutVarint64(&body, saved.families_for_hits.size());
+  for (const std::string& name : saved.families_for_hits) PutLengthPrefixed(&body, name);
   std::string bytes(kMagic);
   PutFixed32(&bytes, kFormatVersion);
   PutFixed64(&bytes, Checksum(body, kFormatVersion));
@@ -205,7 +218,8 @@ absl::StatusOr<SavedStatistics> DecodeStatistics(std::string_view bytes) {
       !GetVarint64(&body, &saved.in_all.openings) ||
       !GetVarint64(&body, &saved.in_all.since_unix_seconds) ||
       !GetCounted(&body, &saved.since_opening) || !GetCounted(&body, &saved.in_all) ||
-      !GetLengthPrefixed(&body, &filter_budget_json) || !body.empty()) {
+      !GetLengthPrefixed(&body, &filter_budget_json) ||
+      !GetNames(&body, &saved.families_for_hits) || !body.empty()) {
     return absl::DataLossError("malformed statistics");
   }
   saved.is_closed = is_closed != 0;
@@ -319,7 +333,7 @@ bool StatisticsSaver::IsDue(SteadyTime now) const {
 }
 
 absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
-                                   const LifetimeStatistics& in_all, std::string filter_budget_json,
+                                   const LifetimeStatistics& in_all, FilterMemory filters,
                                    bool is_closed, SteadyTime now) {
   {
     MutexLock lock(&mutex_);
@@ -336,7 +350,8 @@ absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
   saved.is_closed = is_closed;
   saved.since_opening = since_opening;
   saved.in_all = in_all;
-  saved.filter_budget_json = std::move(filter_budget_json);
+  saved.filter_budget_json = std::move(filters.budget_json);
+  saved.families_for_hits = std::move(filters.families_for_hits);
   WINNOW_RETURN_IF_ERROR(Write(saved));
   saved_tickers_ = since_opening.tickers;
   MutexLock lock(&mutex_);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -55,8 +56,13 @@ class StatisticsSaver {
   bool IsDue(SteadyTime now) const ABSL_LOCKS_EXCLUDED(mutex_);
   // `in_all` has been made by InAll. Writes nothing if nothing has changed since it last did,
   // unless the database closes; the first time of an opening it does, to say that this one goes on.
+  // `filters` as SavedStatistics has them.
+  struct FilterMemory {
+    std::string budget_json;
+    std::vector<std::string> families_for_hits;
+  };
   absl::Status Save(const CountedStatistics& since_opening, const LifetimeStatistics& in_all,
-                    std::string filter_budget_json, bool is_closed, SteadyTime now)
+                    FilterMemory filters, bool is_closed, SteadyTime now)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

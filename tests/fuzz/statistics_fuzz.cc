@@ -25,6 +25,7 @@ winnow::SavedStatistics Example() {
   saved.in_all.filters = {row, row};
   saved.in_all.openings = 2;
   saved.filter_budget_json = "{}";
+  saved.families_for_hits = {"default"};
   return saved;
 }
 

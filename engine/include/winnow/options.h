@@ -274,7 +274,10 @@ struct Options : ColumnFamilyOptions {
   // "winnow.filter-budget" what it does. `filter` then names a kind and no amount: both given are
   // refused, while a recorded amount gives way. InvalidArgument: one unit of each file does not fit
   // into a budget that was not in force before; the error has the smallest that works. (A database
-  // that grows beyond its budget goes on, with filters for as many files as there is room for.)
+  // that grows beyond its budget goes on, with filters for as many files as there is room for: new
+  // ones have a bit a key at least, or the fewest that their kind can have.)
+  // Units that come into memory while the database is open are read in slices of 50 milliseconds,
+  // between which all other work has its turn.
   // Filters that were written without a budget are one unit each: DB::Refilter, as compactions do,
   // gives them several. In column families without disable_auto_compactions the database does so by
   // itself, to one SSTable at a time and when it has nothing else to do, where another filter would
@@ -289,7 +292,8 @@ struct Options : ColumnFamilyOptions {
   // Leaves the filters of a column family's last level, nine tenths of them in a leveled tree, out
   // of memory while they save little: while 95 % of the look-ups that come to that level find their
   // key there, by what the last minutes have shown. Where that is less than 90 % they come back by
-  // themselves, with one read each. In files they always are. Beside filter_memory_budget the rest
+  // themselves, with one read each. In files they always are. The next opening begins with what was
+  // decided last, as far as it was saved (DB::ReadStatistics). Beside filter_memory_budget the rest
   // of the filters have the room. "winnow.filter-budget" tells what is left out and why. Until they
   // are back MayExist says "may" more often. As under a budget, filters are no part of the block
   // cache then. A look-up pays some nanoseconds a table for filters that come and go. Default

@@ -229,6 +229,9 @@ struct SavedStatistics {
   // empty.
   std::string filter_budget_json;
 };
+  // Column families whose last level did without its filters then
+  // (Options::optimize_filters_for_hits): the next opening begins with that.
+  std::vector<std::string> families_for_hits;
 
 }  // namespace winnow
 

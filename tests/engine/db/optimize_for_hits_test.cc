@@ -58,6 +58,33 @@ TEST(OptimizeForHits, FiltersLeaveWhileLookupsHitAndComeBackWhenTheyStopTo) {
   EXPECT_GT(Rejected(*db), rejected + 950);
 }
 
+TEST(OptimizeForHits, WhatWasDecidedOutlivesTheOpening) {
+  MemoryDb db(ForHits());
+  FillLastLevel(db);
+  const uint64_t all = Resident(*db);
+  Ask(*db, 40'000, 0.99);
+  Replan(*db);
+  ASSERT_EQ(Resident(*db), 0u) << Report(*db);
+  for (int opening = 0; opening < 2; opening++) {
+    db.Reopen();
+    EXPECT_EQ(Resident(*db), 0u) << Report(*db);
+    EXPECT_THAT(Report(*db)["last_decision"].get<std::string>(),
+                HasSubstr("the last level of 'default' does without filters: so it was decided"));
+    // Too few to decide otherwise.
+    Ask(*db, 500, 0);
+    Replan(*db);
+    EXPECT_EQ(Resident(*db), 0u) << Report(*db);
+  }
+  Ask(*db, 40'000, 0.5);
+  Replan(*db);
+  EXPECT_EQ(Resident(*db), all) << Report(*db);
+  db.Reopen();
+  EXPECT_EQ(Resident(*db), all) << Report(*db);
+  db.options().optimize_filters_for_hits = false;
+  db.Reopen();
+  EXPECT_EQ(Resident(*db), all) << Report(*db);
+}
+
 TEST(OptimizeForHits, BetweenTheTwoSharesWhatWasDecidedStays) {
   MemoryDb db(ForHits());
   FillLastLevel(db);

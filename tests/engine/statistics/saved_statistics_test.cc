@@ -45,6 +45,7 @@ SavedStatistics Saved() {
   saved.in_all.openings = 3;
   saved.in_all.since_unix_seconds = 1700000000;
   saved.filter_budget_json = R"({"budget_bytes":65536})";
+  saved.families_for_hits = {"default", "users"};
   return saved;
 }
 
@@ -69,6 +70,7 @@ TEST(SavedStatistics, ComeBackAsTheyWere) {
   EXPECT_EQ(row.eligible, 307u);
   EXPECT_EQ(row.promised_fpr, 0.01);
   EXPECT_EQ(read->filter_budget_json, R"({"budget_bytes":65536})");
+  EXPECT_EQ(read->families_for_hits, (std::vector<std::string>{"default", "users"}));
 }
 
 TEST(SavedStatistics, AnyByteThatIsChangedOrMissingIsDataLoss) {
@@ -88,7 +90,7 @@ TEST(SavedStatistics, ThoseOfAnotherFormatVersionAreRefused) {
   EncodeFixed64(bytes.data() + 12, Checksum(bytes.substr(20), static_cast<uint64_t>(bytes[8])));
   const absl::Status status = DecodeStatistics(bytes).status();
   EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_NE(status.message().find("format version 4, not 3"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find("format version 5, not 4"), absl::string_view::npos) << status;
 }
 
 TEST(SavedStatistics, SumsKeepRowsOfDifferentFamiliesApart) {
@@ -121,7 +123,7 @@ class StatisticsSaverTest : public testing::Test {
     StatisticsSaver saver;
     const absl::Status opened = saver.Open(files_.get(), "/db", /*read_only=*/false);
     const CountedStatistics counted = Counted(gets, gets);
-    EXPECT_TRUE(saver.Save(counted, saver.InAll(counted), "", true, SteadyNow()).ok());
+    EXPECT_TRUE(saver.Save(counted, saver.InAll(counted), {}, true, SteadyNow()).ok());
     return opened;
   }
 
@@ -166,15 +168,15 @@ TEST_F(StatisticsSaverTest, IsDueEveryMinuteAndWritesNothingWhereNothingMoreWasC
   const SteadyTime later = start + StatisticsSaver::kInterval;
   EXPECT_TRUE(saver.IsDue(later));
   const CountedStatistics some = Counted(1, 1);
-  ASSERT_TRUE(saver.Save(some, saver.InAll(some), "{}", false, later).ok());
+  ASSERT_TRUE(saver.Save(some, saver.InAll(some), {"{}", {}}, false, later).ok());
   EXPECT_FALSE(saver.IsDue(later));
   EXPECT_FALSE(ReadSavedStatistics(*files_, "/db")->is_closed);
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->filter_budget_json, "{}");
   ASSERT_TRUE(files_->Remove(StatisticsFileName("/db")).ok());
-  ASSERT_TRUE(saver.Save(some, saver.InAll(some), "{}", false, later).ok());
+  ASSERT_TRUE(saver.Save(some, saver.InAll(some), {"{}", {}}, false, later).ok());
   EXPECT_TRUE(absl::IsNotFound(ReadSavedStatistics(*files_, "/db").status()));
   const CountedStatistics more = Counted(2, 2);
-  ASSERT_TRUE(saver.Save(more, saver.InAll(more), "{}", false, later).ok());
+  ASSERT_TRUE(saver.Save(more, saver.InAll(more), {"{}", {}}, false, later).ok());
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.Get(Ticker::kGets), 2u);
 }
 
@@ -185,7 +187,7 @@ TEST_F(StatisticsSaverTest, TheFirstSaveOfAnOpeningIsMadeThoughNothingWasCounted
   StatisticsSaver saver;
   ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
   const CountedStatistics nothing;
-  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, SteadyNow()).ok());
+  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), {}, false, SteadyNow()).ok());
   const absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*files_, "/db");
   ASSERT_TRUE(saved.ok()) << saved.status();
   EXPECT_FALSE(saved->is_closed);
@@ -199,7 +201,7 @@ TEST_F(StatisticsSaverTest, ADroppedFamilyIsForgottenThoughNothingIsCounted) {
     StatisticsSaver saver;
     ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
     const CountedStatistics counted = CountedInTwo(5, "users");
-    ASSERT_TRUE(saver.Save(counted, saver.InAll(counted), "", true, SteadyNow()).ok());
+    ASSERT_TRUE(saver.Save(counted, saver.InAll(counted), {}, true, SteadyNow()).ok());
   }
   StatisticsSaver saver;
   ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
@@ -210,9 +212,9 @@ TEST_F(StatisticsSaverTest, ADroppedFamilyIsForgottenThoughNothingIsCounted) {
   EXPECT_EQ(saver.InAll(nothing).filters.size(), 1u);
   EXPECT_EQ(saver.InAll(nothing).Get(Ticker::kGets), 10u);
   // The drop comes while statistics are being saved: they are saved once more.
-  ASSERT_TRUE(saver.Save(nothing, before, "", false, SteadyNow()).ok());
+  ASSERT_TRUE(saver.Save(nothing, before, {}, false, SteadyNow()).ok());
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.filters.size(), 2u);
-  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, SteadyNow()).ok());
+  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), {}, false, SteadyNow()).ok());
   EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.filters.size(), 1u);
 }
 
@@ -223,7 +225,7 @@ TEST_F(StatisticsSaverTest, WhatCannotBeReadNowIsNotReplaced) {
     {
       StatisticsSaver saver;
       ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
-      ASSERT_TRUE(saver.Save(before, saver.InAll(before), "", true, SteadyNow()).ok());
+      ASSERT_TRUE(saver.Save(before, saver.InAll(before), {}, true, SteadyNow()).ok());
     }
     const LifetimeStatistics left = ReadSavedStatistics(*files_, "/db")->in_all;
     FaultFileSystem faults(files_.get(), /*seed=*/1);
@@ -236,7 +238,7 @@ TEST_F(StatisticsSaverTest, WhatCannotBeReadNowIsNotReplaced) {
     for (const bool is_closed : {false, true}) {
       saver.ReadAgain();
       const absl::Status saved =
-          saver.Save(counted, saver.InAll(counted), "", is_closed, SteadyNow());
+          saver.Save(counted, saver.InAll(counted), {}, is_closed, SteadyNow());
       EXPECT_EQ(saved.code(), error.code()) << saved;
       EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.tickers, left.tickers);
     }
@@ -248,7 +250,7 @@ TEST_F(StatisticsSaverTest, WhatCannotBeReadNowIsNotReplaced) {
     EXPECT_EQ(in_all.since_unix_seconds, left.since_unix_seconds);
     ASSERT_EQ(in_all.filters.size(), 1u) << "what was dropped meanwhile is not counted";
     EXPECT_EQ(in_all.filters[0].column_family, "default");
-    ASSERT_TRUE(saver.Save(counted, in_all, "", true, SteadyNow()).ok());
+    ASSERT_TRUE(saver.Save(counted, in_all, {}, true, SteadyNow()).ok());
     EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.tickers, in_all.tickers);
     saver.ReadAgain();
     EXPECT_EQ(saver.InAll(counted).tickers, in_all.tickers) << "once is enough";
