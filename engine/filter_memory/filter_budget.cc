@@ -67,12 +67,12 @@ double ValueOf(const PlannedFilter& filter, size_t count) {
 // The mean of what filters let through, by what each is asked.
 struct WeightedRates {
   double lookups = 0;
-  double promised = 0;
+  double all_units = 0;
   double expected = 0;
 
   void Add(const PlannedFilter& filter) {
     lookups += filter.lookups;
-    promised += filter.lookups * PassingShare(filter, filter.steps.size());
+    all_units += filter.lookups * PassingShare(filter, filter.steps.size());
     expected += filter.lookups * PassingShare(filter, filter.num_resident);
   }
 };
@@ -406,7 +406,7 @@ FilterBudgetReport FilterBudget::Report(std::span<const FamilyTree> trees) {
     row.column_family = tree.name;
     row.level = std::get<1>(key);
     row.kind = std::string(filter::KindName(std::get<2>(key)));
-    row.promised_fpr = rates.lookups > 0 ? rates.promised / rates.lookups : kUnknown;
+    row.all_units_fpr = rates.lookups > 0 ? rates.all_units / rates.lookups : kUnknown;
     row.expected_fpr = rates.lookups > 0 ? rates.expected / rates.lookups : kUnknown;
     const auto watch = watches_.find({tree.id, row.level});
     row.measured_fpr = watch == watches_.end() ? kUnknown : watch->second.measured_fpr();

@@ -8,12 +8,12 @@ namespace winnow {
 
 std::string FilterBudgetTable(const FilterBudgetReport& report) {
   TextTable table({"family", "kind", "level", "files", "in memory", "in files alone",
-                   "promised FPR", "expected now", "measured FPR"},
+                   "FPR of all units", "expected now", "measured FPR"},
                   2);
   for (const FilterBudgetRow& row : report.rows) {
     table.AddRow({absl::Utf8SafeCEscape(row.column_family), row.kind, absl::StrCat(row.level),
                   FormatCount(row.num_files), FormatBytes(row.resident_bytes),
-                  FormatBytes(row.dropped_bytes), FormatPercent(row.promised_fpr),
+                  FormatBytes(row.dropped_bytes), FormatPercent(row.all_units_fpr),
                   FormatPercent(row.expected_fpr), FormatPercent(row.measured_fpr)});
   }
   std::string text = absl::StrCat(
@@ -43,7 +43,7 @@ std::string FilterBudgetJson(const FilterBudgetReport& report) {
                     ",\"level\":", row.level, ",\"kind\":", JsonString(row.kind),
                     ",\"files\":", row.num_files, ",\"resident_bytes\":", row.resident_bytes,
                     ",\"dropped_bytes\":", row.dropped_bytes,
-                    ",\"promised_fpr\":", JsonNumber(row.promised_fpr),
+                    ",\"all_units_fpr\":", JsonNumber(row.all_units_fpr),
                     ",\"expected_fpr\":", JsonNumber(row.expected_fpr),
                     ",\"measured_fpr\":", JsonNumber(row.measured_fpr), "}");
   }

@@ -16,9 +16,11 @@ struct FilterBudgetRow {
   uint64_t num_files = 0;
   uint64_t resident_bytes = 0;
   uint64_t dropped_bytes = 0;  // of units that are in files alone
-  double promised_fpr = 0;     // with all units, by the tables' look-ups
-  double expected_fpr = 0;     // with those in memory
-  double measured_fpr = 0;     // of the last minutes, of all kinds on the level
+  // By the tables' look-ups: if all units were in memory, which promises nothing; and with those
+  // that are.
+  double all_units_fpr = 0;
+  double expected_fpr = 0;
+  double measured_fpr = 0;  // of the last minutes, of all kinds on the level
 };
 
 struct FilterBudgetReport {
@@ -34,10 +36,10 @@ struct FilterBudgetReport {
   std::string last_decision;  // a sentence
   std::string last_refilter;  // one on the last table that was refiltered by itself; may be empty
   std::vector<FilterBudgetRow> rows;
-};
-
   // Families whose last level does without filters. Not in the texts, where `last_decision` has it.
   std::vector<std::string> families_for_hits;
+};
+
 std::string FilterBudgetTable(const FilterBudgetReport& report);
 std::string FilterBudgetJson(const FilterBudgetReport& report);
 

@@ -1,6 +1,7 @@
 #include "engine/statistics/expected_fpr_history.h"
 
 #include <limits>
+#include <optional>
 
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/sstable_file.h"
@@ -16,9 +17,24 @@ struct WeightedRate {
   double entries = 0;
 
   void Add(const SstableFile& file) {
+    // A file without any part of its filter in memory is not asked, and no look-up that is counted
+    // was let through by it.
+    const std::optional<double> rate = RateInMemory(*file.reader());
+    if (!rate.has_value()) return;
     const auto file_entries = static_cast<double>(file.metadata().num_entries);
-    weighted += file.reader()->figures().expected_fpr * file_entries;
+    weighted += *rate * file_entries;
     entries += file_entries;
+  }
+
+  // With the units that are in memory now; nothing: none is.
+  static std::optional<double> RateInMemory(const SstableReader& reader) {
+    const FilterUnits* const units = reader.filter_units();
+    if (units == nullptr) return reader.figures().expected_fpr;
+    const size_t resident = units->num_resident();
+    if (resident == 0) return std::nullopt;
+    double rate = 1;
+    for (size_t i = 0; i < resident; i++) rate *= units->units()[i].expected_fpr;
+    return rate;
   }
 };
 

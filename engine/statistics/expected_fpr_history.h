@@ -17,9 +17,9 @@ class ExpectedFprHistory {
   // To be called with a version before its files are replaced.
   void Remember(const Version& version);
 
-  // The false-positive rate that theory gives for the filters of one kind on one level, weighted by
-  // entries: of the version's files or, if it has none there, of the last version remembered that
-  // had. NaN if none had.
+  // The false-positive rate that theory gives for what is in memory of the filters of one kind on
+  // one level, weighted by entries: of the version's files or, if it has none there, of the last
+  // version remembered that had. NaN if none had.
   double Of(const Version& version, int level, size_t kind) const;
 
  private:

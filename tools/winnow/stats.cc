@@ -79,7 +79,7 @@ FilterBudgetReport FilterBudgetOf(const Json& json) {
     row.num_files = CountIn(level, "files");
     row.resident_bytes = CountIn(level, "resident_bytes");
     row.dropped_bytes = CountIn(level, "dropped_bytes");
-    row.promised_fpr = NumberIn(level, "promised_fpr");
+    row.all_units_fpr = NumberIn(level, "all_units_fpr");
     row.expected_fpr = NumberIn(level, "expected_fpr");
     row.measured_fpr = NumberIn(level, "measured_fpr");
   }

@@ -160,8 +160,9 @@ struct FilterStatistics {
   // none.
   double MeasuredFpr() const;
   // What the formula of the filters on this level promises, weighted by entries; of those that it
-  // had last where compactions have emptied it. Of range filters (the kind "range"): the mean of
-  // what was promised for the ranges that held nothing, each by its length.
+  // had last where compactions have emptied it. Under Options::filter_memory_budget of the parts
+  // that are in memory now, and of files that have any there. Of range filters (the kind "range"):
+  // the mean of what was promised for the ranges that held nothing, each by its length.
   double promised_fpr = 0;
 };
 
@@ -228,10 +229,10 @@ struct SavedStatistics {
   // The property "winnow.filter-budget-json" as it was then: what was in memory, and why. May be
   // empty.
   std::string filter_budget_json;
-};
   // Column families whose last level did without its filters then
   // (Options::optimize_filters_for_hits): the next opening begins with that.
   std::vector<std::string> families_for_hits;
+};
 
 }  // namespace winnow
 

@@ -264,6 +264,27 @@ TEST(FilterBudget, TablesWithoutAFilterArePlannedFor) {
             kBudget * 3 / 2 + 4 * kKiB)
       << "what is planned for, and half as much again";
 }
+TEST(FilterBudget, ThePromisedRateIsThatOfWhatIsInMemory) {
+  const StoppedSteadyClock clock;
+  Options options = ManyTables();
+  options.filter_memory_budget = 1 << 20;
+  MemoryDb db(options);
+  constexpr uint64_t kFilledKeys = 40'000;
+  FillLastLevel(&db, kFilledKeys);
+  const Json all = Budget(*db);
+  const uint64_t bytes = all["resident_bytes"];
+  // Of some files one unit of two, of others both.
+  ASSERT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(bytes * 3 / 4)).ok());
+  AskForAbsent(*db, 0, kFilledKeys, 1, 200'000);
+  const std::vector<FilterStatistics> rows = db->GetStatistics().filters;
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_NEAR(rows[0].promised_fpr, rows[0].MeasuredFpr(), 0.1 * rows[0].promised_fpr);
+  const Json now = Budget(*db)["levels"][0];
+  EXPECT_NEAR(now["expected_fpr"], rows[0].promised_fpr, 0.1 * rows[0].promised_fpr);
+  EXPECT_EQ(now["all_units_fpr"], all["levels"][0]["all_units_fpr"]);
+  EXPECT_LT(now["all_units_fpr"].get<double>() * 10, rows[0].promised_fpr);
+}
+
 
 // They ask the runs above their keys in vain, and the last one never.
 TEST(FilterBudget, LookupsThatHitMakeNoMissCheaper) {
