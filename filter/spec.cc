@@ -230,7 +230,7 @@ absl::Status ReadRange(std::string_view text, std::string_view range, FilterSpec
                                       absl::CHexEscape(ShownText(range)), "'"));
   }
   spec->range_bits = *bits;
-  return CheckRangeBits(text, *bits);
+  return *bits == 0 ? absl::OkStatus() : CheckRangeBits(text, *bits);
 }
 
 }  // namespace

@@ -41,6 +41,15 @@ absl::Status CheckRangeFilters(const Version& version, std::string_view filter) 
                    "), or refilter with '", ToAbsl(PointFilterText(text)), "'"));
 }
 
+// A spec that says nothing of range filters leaves what is set of them: tables keep theirs, and new
+// ones would come to be without.
+std::string WithRangeOf(const filter::FilterSpec& present, std::string_view filter) {
+  absl::StatusOr<filter::FilterSpec> spec = filter::ParseFilterSpec(filter);
+  if (!spec.ok()) return std::string(filter);  // SetFilter says what is wrong
+  if (RangeFilterText(filter).empty()) spec->range_bits = present.range_bits;
+  return filter::ToString(*spec);
+}
+
 bool HasTableFrom(const Version& version, uint64_t first_number) {
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : version.files(level)) {
@@ -138,7 +147,12 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
     WINNOW_RETURN_IF_ERROR(CheckRangeFilters(*own->views.Shared()->version, options.filter));
     WINNOW_RETURN_IF_ERROR(CheckRefilterBudget(*own, options));
     if (!options.filter.empty() || !options.filter_key.empty()) {
-      WINNOW_RETURN_IF_ERROR(SetFilter(family, options.filter, options.filter_key));
+      std::string filter;
+      if (!options.filter.empty()) {
+        DatabaseLock lock(&mutex_);
+        filter = WithRangeOf(own->filter_spec(), options.filter);
+      }
+      WINNOW_RETURN_IF_ERROR(SetFilter(family, filter, options.filter_key));
     }
     WINNOW_ASSIGN_OR_RETURN(const std::optional<BitsByLevel> planned_bits,
                             PlannedBits(*own, options.filter_memory_budget));

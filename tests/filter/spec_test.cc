@@ -126,10 +126,17 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"bloom:10+", "such as '+range:12'"}, BadSpec{"bloom:10+range:", "'+range:12'"},
         BadSpec{"bloom:10+prefix:4", "behind '+' must be a range filter"},
         BadSpec{"bloom:10+range:2", "bits per key of a range filter must be from 3 to 34"},
-        BadSpec{"bloom:10+range:35", "from 3 to 34"}, BadSpec{"bloom:10+range:0", "from 3 to 34"},
+        BadSpec{"bloom:10+range:35", "from 3 to 34"}, BadSpec{"bloom:10+range:1", "from 3 to 34"},
         BadSpec{"bloom:10+range:12+range:12", "'+range:12'"}, BadSpec{"+range:12", "unknown kind"},
         BadSpec{"bloom:10+range:1%", "'+range:12'"}, BadSpec{"bloom:10:", "takes no further word"},
         BadSpec{"ribon:10", "unknown kind"}));
+
+TEST(SpecTest, NoRangeFilterCanBeSaidAloud) {
+  const auto spec = ParseFilterSpec("ribbon:1%+range:0");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->range_bits, 0);
+  EXPECT_EQ(ToString(*spec), "ribbon:1%");
+}
 
 TEST(SpecTest, ARangeFilterStandsBesideAnyKind) {
   for (const char* text : {"blocked_bloom:10+range:12", "none+range:3", "auto+range:34",

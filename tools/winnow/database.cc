@@ -109,21 +109,6 @@ absl::Status ApplySettings(const Arguments& arguments, Settings which, Options* 
   return absl::OkStatus();
 }
 
-// Checks --filter and --filter-key here, so that a mistake costs no half-opened database.
-absl::Status CheckFilterFlags(const Arguments& arguments) {
-  if (const auto text = arguments.Text("filter")) {
-    if (const auto spec = filter::ParseFilterSpec(*text); !spec.ok()) {
-      return FlagError("filter", spec.status());
-    }
-  }
-  if (const auto text = arguments.Text("filter-key")) {
-    if (const auto extractor = filter::FilterKeyExtractor::Parse(*text); !extractor.ok()) {
-      return FlagError("filter-key", extractor.status());
-    }
-  }
-  return absl::OkStatus();
-}
-
 // A program's own operators are not here. What needs no merging works without them.
 void StandInForMergeOperators(const Arguments& arguments, Options* options) {
   const absl::StatusOr<RecordedOptions> recorded =
@@ -234,6 +219,20 @@ absl::Status CheckMergeOperatorOfFlag(const Arguments& arguments, DB& db, Column
 }
 
 }  // namespace
+
+absl::Status CheckFilterFlags(const Arguments& arguments) {
+  if (const auto text = arguments.Text("filter")) {
+    if (const auto spec = filter::ParseFilterSpec(*text); !spec.ok()) {
+      return FlagError("filter", spec.status());
+    }
+  }
+  if (const auto text = arguments.Text("filter-key")) {
+    if (const auto extractor = filter::FilterKeyExtractor::Parse(*text); !extractor.ok()) {
+      return FlagError("filter-key", extractor.status());
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<ColumnFamily*> FindFamily(DB& db, const std::string& path, const std::string& name) {
   if (name == "default") return db.DefaultColumnFamily();

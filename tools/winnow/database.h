@@ -34,6 +34,10 @@ absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments);
 // change its working directory.
 FileSystem* FileSystemAsTyped();
 
+// InvalidArgument: --filter or --filter-key is none. Before anything is opened, so that a mistake
+// costs no half-opened database.
+absl::Status CheckFilterFlags(const Arguments& arguments);
+
 // Options as --set, --filter and --filter-key say, for a command that needs this access; what they
 // leave open has its default. InvalidArgument names the flag, also where --set contradicts what the
 // command does.

@@ -12,7 +12,6 @@
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
-#include "winnow/filter/spec.h"
 
 namespace winnow::cli {
 namespace {
@@ -34,14 +33,13 @@ absl::StatusOr<ExitCode> RunRefilter(const Arguments& arguments, Output& output)
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> budget, BytesOf(arguments, "budget"));
   RefilterOptions options;
   options.filter_memory_budget = budget.value_or(0);
-  // --filter and --filter-key are set by opening, and recorded: but for a range filter, which is
-  // refused where the tables lack it.
+  WINNOW_RETURN_IF_ERROR(CheckFilterFlags(arguments));
+  // An opening would set and record what is refused then.
+  options.filter = arguments.Text("filter").value_or("");
+  options.filter_key = arguments.Text("filter-key").value_or("");
   Arguments opening = arguments;
-  const auto spec = filter::ParseFilterSpec(arguments.Text("filter").value_or(""));
-  if (spec.ok() && spec->range_bits != 0) {
-    options.filter = *arguments.Text("filter");
-    opening.Clear("filter");
-  }
+  opening.Clear("filter");
+  opening.Clear("filter-key");
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(opening, Access::kWriteExisting));
   Progress progress(0, {.things = "files"});
   uint64_t files = 0;
@@ -90,8 +88,9 @@ Files that have the filter already are passed over, so that a run that was inter
 where it ended. Without --filter the files get the filter that is set, under filter_memory_budget
 of the sizes that it plans now; --budget sizes them for a smaller one, which can be set afterwards
 (`winnow options`). Range filters stay as they are: `winnow compact` builds them, and a --filter
-with one that not all files have is refused. A damaged file keeps its filter, and the command ends
-with exit code 3 once all others are done.)",
+with one that not all files have is refused; one that is set stays set where --filter says nothing
+of it, and +range:0 takes it from files to come. What is refused changes no setting. A damaged
+file keeps its filter, and the command ends with exit code 3 once all others are done.)",
       .json = R"({"filter":TEXT,"filter_key":TEXT,"files_refiltered":N,"files_restored":N,
  "files_current":N,"files_gone":N,"filters_fell_back":N,"bytes_read":N,"bytes_written":N,
  "filter_bytes":N,"seconds":S})",

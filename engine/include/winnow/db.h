@@ -281,13 +281,16 @@ class DB {
   // while a table changes over, those of both its filters count.
   //
   // Range filters ("+range:BITS") are part of the tables and stay as they are: flushes and
-  // compactions alone build them.
+  // compactions alone build them. So does what is set of them, unless the options name it:
+  // "ribbon" of a family with "bloom+range:12" sets "ribbon+range:12", and "ribbon+range:0" sets
+  // "ribbon", for tables to come.
   //
-  // InvalidArgument: as SetFilter, or the options ask for a range filter that not all tables have;
-  // nothing has changed. FailedPrecondition: the family has a filter policy, or on_progress of a
-  // call for the same family calls. DataLoss: a table is damaged and keeps the filter that it has;
-  // all others have the new one. Cancelled: on_progress said so, or the family was dropped.
-  // ResourceExhausted: the disk is full, and the rest keeps its filters.
+  // InvalidArgument: as SetFilter, or the options ask for a range filter that not all tables have,
+  // or for a budget that is too small; nothing has changed, and nothing is set. FailedPrecondition:
+  // the family has a filter policy, or on_progress of a call for the same family calls. DataLoss: a
+  // table is damaged and keeps the filter that it has; all others have the new one. Cancelled:
+  // on_progress said so, or the family was dropped. ResourceExhausted: the disk is full, and the
+  // rest keeps its filters.
   virtual absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
                                                 const RefilterOptions& options) = 0;
   // Waits until no flush or compaction is running or due.

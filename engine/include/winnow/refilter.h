@@ -28,7 +28,8 @@ struct RefilterInfo {
 struct RefilterOptions {
   // As DB::SetFilter takes them; empty: as they are. They are set first, for all tables that are
   // written from then on. Where they are set again before the call ends, it goes on with the last.
-  // A range filter in them has to be what the tables have: it cannot be added to them.
+  // A range filter in them has to be what the tables have: it cannot be added to them. Without one
+  // the family keeps what is set of it; "+range:0" takes it away from tables to come.
   std::string filter = "";
   std::string filter_key = "";
   // Under Options::filter_memory_budget: bytes for the filters of all column families by which the

@@ -378,6 +378,50 @@ TEST(Refilter, RefusesARangeFilterThatTablesLack) {
   ExpectAllKeys(db);
 }
 
+TEST(Refilter, ASpecThatNamesNoRangeFilterKeepsTheOneThatIsSet) {
+  Options options = SmallFiles();
+  options.filter = "blocked_bloom:10+range:12";
+  MemoryDb db(options);
+  Fill(db);
+  RefilterOrFail(db, {.filter = "ribbon:0.1%"});
+  EXPECT_EQ(*db->GetOption("filter"), "ribbon:0.1%+range:12");
+  RefilterOrFail(db, {.filter = "none"});
+  EXPECT_EQ(*db->GetOption("filter"), "none+range:12");
+  RefilterOrFail(db, {.filter_key = "whole+prefix:4"});
+  EXPECT_EQ(*db->GetOption("filter"), "none+range:12");
+  // Where it is said aloud: tables keep theirs, and those to come have none.
+  const size_t files = FilesNamed(db, ".sst").size();
+  RefilterOrFail(db, {.filter = "ribbon:0.1%+range:0"});
+  EXPECT_EQ(*db->GetOption("filter"), "ribbon:0.1%");
+  EXPECT_EQ(FilesWith(*db, "ribbon:0.1%+range:12"), files);
+  db.CompactAll();
+  EXPECT_EQ(FilesWith(*db, "ribbon:0.1%"), FilesNamed(db, ".sst").size());
+  ExpectAllKeys(db);
+}
+
+TEST(Refilter, WhatIsRefusedSetsNothing) {
+  Options options = SmallFiles();
+  options.filter = "blocked_bloom+range:12";
+  options.filter_memory_budget = 1 << 20;
+  MemoryDb db(options);
+  Fill(db);
+  const RefilterOptions refused[] = {
+      {.filter = "ribbon", .filter_memory_budget = 1 << 10},
+      {.filter = "ribbon:10"},
+      {.filter = "ribbon+range:13"},
+      {.filter = "ribbon", .filter_key = "prefix:0"},
+      {.filter = "blom", .filter_key = "prefix:3"},
+  };
+  for (const RefilterOptions& call : refused) {
+    const absl::Status status = db->Refilter(call).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << call.filter << ": " << status;
+    EXPECT_EQ(*db->GetOption("filter"), "blocked_bloom+range:12") << status;
+    EXPECT_EQ(*db->GetOption("filter_key"), "whole") << status;
+  }
+  EXPECT_FALSE(db->SetOption("filter", "ribbon:10").ok());
+  EXPECT_EQ(*db->GetOption("filter"), "blocked_bloom+range:12");
+}
+
 TEST(Refilter, LeavesRangeFiltersAsTheyAre) {
   Options options = SmallFiles();
   options.filter = "blocked_bloom:10+range:12";
@@ -412,11 +456,11 @@ TEST(Refilter, LeavesRangeFiltersAsTheyAre) {
     db.options().filter = "";
     db.Reopen();
   }
-  // The setting names none any more, and tables to come have none.
+  // The setting still names one, which tables to come have.
   RefilterOrFail(db, {.filter = "blocked_bloom:10"});
   EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
   db.CompactAll();
-  EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), FilesNamed(db, ".sst").size());
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom:10+range:12"), FilesNamed(db, ".sst").size());
 }
 
 TEST(Refilter, FiltersInTheCacheAreReplacedThere) {

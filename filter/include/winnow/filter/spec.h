@@ -12,6 +12,8 @@
 //                                blocked_bloom:10+range:12
 //                                                     and beside it a range filter of 12 bits a key
 //                                                     (range_filter.h), for scans between bounds
+//                                ribbon+range:0       none, said aloud: where a spec that says
+//                                                     nothing of it would leave one as it is
 //
 //   absl::StatusOr<FilterSpec> spec = ParseFilterSpec("blocked_bloom:10");
 
