@@ -155,13 +155,13 @@ TEST(RefilterBudget, TooFewBytesAreRefusedWithTheFewestThatWork) {
     FillNumbers(db, kMany);
     RefilterOptions options;
     options.filter = filter;
-    options.filter_memory_budget = 80 * kKiB;
+    options.filter_memory_budget = 56 * kKiB;
     const uint64_t least = LeastNamed(db->Refilter(options).status());
-    ASSERT_GT(least, 80 * kKiB);
-    EXPECT_LT(least, 160 * kKiB) << "two bits a key, and what tables of 1,800 keys add";
+    ASSERT_GT(least, 56 * kKiB);
+    EXPECT_LT(least, 100 * kKiB) << "a bit a key, and what tables of 1,800 keys add";
     EXPECT_EQ(*db->GetOption("filter"), "blocked_bloom") << "nothing has changed";
     EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
-    EXPECT_GT(LeastNamed(db->PlanFilters(1).status()), 80 * kKiB);
+    EXPECT_GT(LeastNamed(db->PlanFilters(1).status()), 56 * kKiB);
     options.filter_memory_budget = least - 1;
     EXPECT_EQ(LeastNamed(db->Refilter(options).status()), least);
     options.filter_memory_budget = least;

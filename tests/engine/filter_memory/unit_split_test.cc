@@ -25,6 +25,7 @@ TEST(UnitSplit, HalvesOfThePlanAndOneMoreForWhatIsAskedMore) {
   EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 10), ElementsAre(5, 5, 5));
   EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 16), ElementsAre(8, 8));
   EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 2), ElementsAre(2));
+  EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 1), ElementsAre(1));
 }
 
 TEST(UnitSplit, UnitsThatMakeUpThePlanErrHardlyMoreThanOneOfTheirBits) {
