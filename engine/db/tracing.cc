@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -86,9 +87,11 @@ void DBImpl::TraceKey(TraceCall call, ColumnFamily* family, std::string_view key
     record.family_id = family->id();
     const ViewGuard view(Own(family)->views);
     record.key_hash = view->MakeLookupKey(key, 0).filter_hash;
+    const std::string part =
+        trace_.wants_parts() ? view->extractor.lookup_part().ToString() : std::string();
     // Which decides whether the key is one of those that are recorded, and keeps the hash or the
     // key.
-    trace_.Add(record, key);
+    trace_.Add(record, key, part);
   });
 }
 
@@ -113,7 +116,7 @@ void DBImpl::TraceBatch(const WriteBatch& batch) {
                                : update.value.size();
       // Of the whole key, whatever the family's filters are made of: FORMAT.md says so of writes.
       record.key_hash = filter::HashKey(update.key, versions_.hash_seed());
-      trace_.Add(record, update.key);
+      trace_.Add(record, update.key, /*hashed_part=*/"");
     }
   });
 }

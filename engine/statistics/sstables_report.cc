@@ -87,6 +87,12 @@ std::string SstablesJson(const Version& version) {
                     ",\"last_key\":", JsonString(file.largest_user_key()),
                     ",\"filter\":", JsonString(filter.spec),
                     ",\"filter_key\":", JsonString(filter.key), ",\"filter_bytes\":", filter.bytes);
+    const FilterUnits* const units =
+        file.reader() == nullptr ? nullptr : file.reader()->filter_units();
+    if (units != nullptr) {
+      absl::StrAppend(&rows, ",\"filter_units\":", units->units().size(),
+                      ",\"filter_units_in_memory\":", units->num_resident());
+    }
     if (const uint64_t filter_file = FilterFileOf(file); filter_file != 0) {
       absl::StrAppend(&rows, ",\"filter_file\":", filter_file);
     }

@@ -19,6 +19,8 @@ constexpr uint64_t kMagic = 0x45434152'544e4e57;  // "WNNTRACE"
 constexpr uint16_t kMajorVersion = 1;
 constexpr uint16_t kMinorVersion = 0;
 constexpr uint32_t kHashedKeys = 1;
+// Behind those of calls: a record that is none.
+constexpr uint32_t kPartRecord = kNumTraceCalls;
 
 constexpr size_t kChecksumAt = 8;
 constexpr size_t kCheckedFrom = 16;
@@ -116,6 +118,12 @@ void AppendTraceRecord(const TraceRecord& record, bool keys_are_hashes, uint64_t
   if (HasValue(record.call)) PutVarint64(payload, record.value_bytes);
 }
 
+void AppendTracePart(uint32_t family_id, std::string_view part, std::string* payload) {
+  PutVarint32(payload, kPartRecord);
+  PutVarint32(payload, family_id);
+  PutLengthPrefixed(payload, part);
+}
+
 std::string TraceFrame(std::string_view payload, uint64_t offset) {
   std::string frame;
   PutFixed32(&frame, static_cast<uint32_t>(payload.size()));
@@ -172,16 +180,37 @@ absl::StatusOr<bool> TraceReader::ReadFrame() {
   return true;
 }
 
-absl::StatusOr<bool> TraceReader::Next(TraceRecord* record) {
-  if (rest_.empty()) {
-    WINNOW_ASSIGN_OR_RETURN(const bool more, ReadFrame());
-    if (!more) return false;
+// Another one for the family takes the place of what was said before.
+absl::Status TraceReader::TakePart() {
+  uint32_t family_id;
+  std::string_view part;
+  if (!header_.keys_are_hashes || !GetVarint32(&rest_, &family_id) ||
+      !GetLengthPrefixed(&rest_, &part)) {
+    return Damaged("malformed record");
   }
-  uint32_t call;
-  uint64_t since;
+  parts_[family_id] = std::string(part);
+  return absl::OkStatus();
+}
+
+std::string_view TraceReader::HashedPart(uint32_t family_id) const {
+  const auto part = parts_.find(family_id);
+  return part == parts_.end() ? std::string_view() : part->second;
+}
+
+absl::StatusOr<bool> TraceReader::Next(TraceRecord* record) {
   *record = TraceRecord();
-  if (!GetVarint32(&rest_, &call) || call == 0 || call >= kNumTraceCalls ||
-      !GetVarint32(&rest_, &record->family_id) || !GetVarint64(&rest_, &since)) {
+  uint32_t call = kPartRecord;
+  while (call == kPartRecord) {
+    if (rest_.empty()) {
+      WINNOW_ASSIGN_OR_RETURN(const bool more, ReadFrame());
+      if (!more) return false;
+    }
+    if (!GetVarint32(&rest_, &call)) return Damaged("malformed record");
+    if (call == kPartRecord) WINNOW_RETURN_IF_ERROR(TakePart());
+  }
+  uint64_t since;
+  if (call == 0 || call > kNumTraceCalls || !GetVarint32(&rest_, &record->family_id) ||
+      !GetVarint64(&rest_, &since)) {
     return Damaged("malformed record");
   }
   record->call = static_cast<TraceCall>(call);

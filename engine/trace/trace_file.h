@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_TRACE_TRACE_FILE_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -51,6 +52,10 @@ struct TraceRecord {
 // Appends to `payload`; `previous_micros` is of the record before in the file.
 void AppendTraceRecord(const TraceRecord& record, bool keys_are_hashes, uint64_t previous_micros,
                        std::string* payload);
+// Before the first look-up of a family in each frame of a trace of hashes, and again where it
+// changes: of which part of keys, as filter::FilterKeyExtractor::Part has it for a text, those
+// hashes are.
+void AppendTracePart(uint32_t family_id, std::string_view part, std::string* payload);
 // A frame around a payload, at `offset` of the file.
 std::string TraceFrame(std::string_view payload, uint64_t offset);
 inline constexpr size_t kTraceFrameHeaderBytes = 12;
@@ -64,6 +69,9 @@ class TraceReader {
   const TraceHeader& header() const { return header_; }
   // False at the end. DataLoss names path and offset.
   absl::StatusOr<bool> Next(TraceRecord* record);
+  // Where keys are hashes: the part of the key that those of the family's look-ups were made of, as
+  // of the last record. Empty: the trace does not say. Lives until the next record.
+  std::string_view HashedPart(uint32_t family_id) const;
   // After the end: the last frame is cut, as a process that was killed leaves it.
   bool was_cut() const { return was_cut_; }
 
@@ -71,6 +79,7 @@ class TraceReader {
   TraceReader(std::unique_ptr<RandomAccessFile> file, std::string path)
       : file_(std::move(file)), path_(std::move(path)) {}
   absl::StatusOr<bool> ReadFrame();
+  absl::Status TakePart();
   absl::Status Damaged(std::string_view reason) const;
 
   const std::unique_ptr<RandomAccessFile> file_;
@@ -81,6 +90,7 @@ class TraceReader {
   std::string frame_;
   std::string_view rest_;  // of frame_
   uint64_t micros_ = 0;
+  std::map<uint32_t, std::string> parts_;  // by family
   bool was_cut_ = false;
 };
 

@@ -68,6 +68,8 @@ absl::Status TraceRecorder::Start(const TraceOptions& options, FileSystem* file_
   micros_written_ = 0;
   payload_.clear();
   in_payload_ = 0;
+  parts_in_payload_.clear();
+  wants_parts_.store(options.hash_keys, std::memory_order_relaxed);
   error_ = absl::OkStatus();
   info_ = TraceInfo();
   file_ = std::move(file);
@@ -108,6 +110,7 @@ void TraceRecorder::WriteFrame() {
   }
   payload_.clear();
   in_payload_ = 0;
+  parts_in_payload_.clear();
 }
 
 void TraceRecorder::CountNotRecorded() {
@@ -115,14 +118,15 @@ void TraceRecorder::CountNotRecorded() {
   if (file_ != nullptr) info_.calls_not_recorded++;
 }
 
-void TraceRecorder::Add(TraceRecord record, std::string_view key) {
+void TraceRecorder::Add(TraceRecord record, std::string_view key, std::string_view hashed_part) {
   MutexLock lock(&mutex_);
   if (file_ == nullptr) return;
   // By the key and not by turns: of a key all calls are recorded, or none (TraceOptions).
   if (options_.one_in > 1 && Checksum(key, kChoiceSeed) % options_.one_in != 0) return;
   // What the file would have with the frame written now. 64 bytes are more than all other fields of
   // a record take, whose varints have 10 at most.
-  const uint64_t needed = payload_.size() + key.size() + 64 + kTraceFrameHeaderBytes;
+  const uint64_t needed =
+      payload_.size() + key.size() + hashed_part.size() + 64 + kTraceFrameHeaderBytes;
   // A key that no database takes may still be sought, however long it is.
   if (!error_.ok() || key.size() > kMaxKeyBytes || file_->size() + needed > options_.max_bytes) {
     info_.calls_not_recorded++;
@@ -134,11 +138,19 @@ void TraceRecorder::Add(TraceRecord record, std::string_view key) {
   if (!options_.hash_keys) record.key = key;
   const size_t before = payload_.size();
   const bool had_memory = UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (options_.hash_keys && !hashed_part.empty()) {
+      std::string& known = parts_in_payload_[record.family_id];
+      if (known != hashed_part) {
+        AppendTracePart(record.family_id, hashed_part, &payload_);
+        known = hashed_part;
+      }
+    }
     AppendTraceRecord(record, options_.hash_keys, last_micros_, &payload_);
   });
   if (!had_memory) {
-    // A part of a record would make those behind it unreadable.
+    // A piece of a record would make those behind it unreadable.
     payload_.resize(before);
+    parts_in_payload_.clear();
     info_.calls_not_recorded++;
     return;
   }

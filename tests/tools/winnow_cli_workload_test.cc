@@ -130,6 +130,49 @@ TEST_F(WinnowCliWorkload, CompareSaysWhatTheFiltersThatAreThereReadInVain) {
   }
 }
 
+// Keys can be hashed anew for any filter key, and hashes cannot.
+TEST_F(WinnowCliWorkload, HashesServeTheFilterKeyOfThenAlone) {
+  ASSERT_EQ(shell_.Run("winnow refilter --db=db --filter-key=prefix:7").exit_code, 0);
+  const json whole = Compare("--filters=bloom:4 --workload=whole.trace");
+  EXPECT_EQ(whole["lookups_found"], kNumGets / 2);
+  EXPECT_EQ(whole["now_files_not_asked"], 0);
+  const ShellResult refused =
+      shell_.Run("winnow compare --db=db --filters=bloom:4 --workload=hashed.trace");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("hashes of the filter key 'whole' that was set then"));
+  EXPECT_THAT(refused.output, HasSubstr("compare with --filter-key=whole"));
+
+  const std::string flags = "--filters=bloom:4 --filter-key=whole --workload=hashed.trace";
+  const json by_then = Compare(flags);
+  EXPECT_EQ(by_then["lookups_found"], kNumGets / 2);
+  EXPECT_EQ(by_then["now_files_not_asked"], 1);
+  EXPECT_EQ(by_then["filters"][0]["needless_reads"], kNumGets / 2);
+  EXPECT_LT(by_then["filters"][1]["needless_reads"], kNumGets / 4);
+  EXPECT_THAT(shell_.Run("winnow compare --db=db " + flags).output,
+              HasSubstr("now: the filters of 1 file are of another filter key or seed"));
+}
+
+TEST_F(WinnowCliWorkload, NowIsWhatABudgetHasInMemory) {
+  const auto set = [&](const char* command) {
+    const ShellResult done = shell_.Run(command);
+    ASSERT_EQ(done.exit_code, 0) << done.output;
+  };
+  set("winnow refilter --db=db --set=filter_memory_budget=64K");
+  const json all = Compare("--filters=none --workload=whole.trace");
+  EXPECT_EQ(all["now_units"], 2);
+  EXPECT_EQ(all["now_units_in_memory"], 2);
+  EXPECT_NEAR(all["filters"][0]["bits_per_key"].get<double>(), 20, 1);
+  EXPECT_LT(all["filters"][0]["needless_reads"], 5);
+  set("winnow options db --set=filter_memory_budget=8K");
+  const json half = Compare("--filters=none --workload=whole.trace");
+  EXPECT_EQ(half["now_units"], 2);
+  EXPECT_EQ(half["now_units_in_memory"], 1);
+  EXPECT_NEAR(half["filters"][0]["bits_per_key"].get<double>(), 10, 0.5);
+  EXPECT_GT(half["filters"][0]["needless_reads"], 3);
+  EXPECT_THAT(shell_.Run("winnow compare --db=db --filters=none --workload=whole.trace").output,
+              HasSubstr("now: of 2 units of filters 1 in memory, as an opening"));
+}
+
 TEST_F(WinnowCliWorkload, SaysWhatIsWrongWithAWorkload) {
   const auto compare = [&](const std::string& trace) {
     return shell_.Run(absl::StrCat(

@@ -42,9 +42,11 @@ struct ComparedTable {
   std::unique_ptr<SstableReader> reader;
 };
 
-// Newest first, opened. Of the tables that this family has now.
+// Newest first, opened. Of the tables that this family has now. Under a budget of filter memory
+// each has those units of its filter that the database has in memory.
 absl::StatusOr<std::vector<ComparedTable>> TablesOf(DB& db, ColumnFamily* family,
-                                                    const std::string& directory) {
+                                                    const std::string& directory,
+                                                    FilterLedger* ledger) {
   WINNOW_ASSIGN_OR_RETURN(const std::string rows, db.GetProperty(family, "winnow.sstables-json"));
   std::vector<ComparedTable> tables;
   for (const nlohmann::json& row : nlohmann::json::parse(rows)) {
@@ -53,11 +55,17 @@ absl::StatusOr<std::vector<ComparedTable>> TablesOf(DB& db, ColumnFamily* family
     table.level = row.at("level").get<int>();
     table.entries = row.at("entries").get<uint64_t>();
     const auto filter_file = row.find("filter_file");
+    const auto in_memory = row.find("filter_units_in_memory");
     WINNOW_ASSIGN_OR_RETURN(
-        table.reader, OpenSstable(SstableFileName(directory, table.number),
-                                  filter_file == row.end()
-                                      ? ""
-                                      : FilterFileName(directory, filter_file->get<uint64_t>())));
+        table.reader,
+        OpenSstable(
+            SstableFileName(directory, table.number),
+            filter_file == row.end() ? "" : FilterFileName(directory, filter_file->get<uint64_t>()),
+            in_memory == row.end() ? nullptr : ledger));
+    if (FilterUnits* const units = table.reader->filter_units();
+        in_memory != row.end() && units != nullptr) {
+      units->DropTo(in_memory->get<size_t>());
+    }
   }
   std::sort(tables.begin(), tables.end(), [](const ComparedTable& a, const ComparedTable& b) {
     return a.level != b.level ? a.level < b.level : a.number > b.number;
@@ -129,6 +137,7 @@ absl::Status ReadWorkload(const std::string& path, uint32_t family_id, uint64_t 
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": its keys are hashes of another database"));
   }
+  const std::string asked_part = workload->filter_key.lookup_part().ToString();
   TraceRecord record;
   while (workload->lookups.size() < most) {
     WINNOW_ASSIGN_OR_RETURN(const bool more, trace->Next(&record));
@@ -136,6 +145,15 @@ absl::Status ReadWorkload(const std::string& path, uint32_t family_id, uint64_t 
     if (record.family_id != family_id ||
         (record.call != TraceCall::kGet && record.call != TraceCall::kMultiGet)) {
       continue;
+    }
+    if (workload->keys_are_hashes && trace->HashedPart(family_id) != asked_part) {
+      const std::string part(trace->HashedPart(family_id));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": its look-ups are hashes of the filter key '", part,
+          "' that was set then, by which filters of '", asked_part,
+          "' cannot be asked: a trace of whole keys can be (TraceOptions::hash_keys), or compare "
+          "with --filter-key=",
+          part));
     }
     ComparedLookup& lookup = workload->lookups.emplace_back();
     lookup.key = record.key;
@@ -145,6 +163,25 @@ absl::Status ReadWorkload(const std::string& path, uint32_t family_id, uint64_t 
   }
   if (!workload->lookups.empty()) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(path, ": has no look-ups of this column family"));
+}
+
+// What the row "now" leaves out: a line each.
+std::vector<std::string> NotesOnNow(const std::vector<ComparedFilter>& candidates) {
+  std::vector<std::string> notes;
+  const ComparedFilter& now = candidates.front();
+  if (now.units_in_memory < now.num_units) {
+    notes.push_back(absl::StrCat(
+        "now: of ", report::HumanCount(now.num_units, "unit", "units"), " of filters ",
+        report::HumanCount(now.units_in_memory),
+        " in memory, as an opening under the database's options loads them; candidates are whole"));
+  }
+  if (now.files_not_asked > 0) {
+    notes.push_back(absl::StrCat(
+        "now: the filters of ", report::HumanCount(now.files_not_asked, "file", "files"),
+        " are of another filter key or seed than the trace's hashes, and cannot be asked by them: "
+        "they count as if they let everything through"));
+  }
+  return notes;
 }
 
 double PerThousand(const ComparedFilter& candidate, uint64_t lookups) {
@@ -169,6 +206,9 @@ Json ComparisonAsJson(const FilterComparison& comparison,
   return Json{{"recorded", recorded},
               {"lookups", comparison.num_lookups()},
               {"lookups_found", comparison.num_found()},
+              {"now_units", candidates.front().num_units},
+              {"now_units_in_memory", candidates.front().units_in_memory},
+              {"now_files_not_asked", candidates.front().files_not_asked},
               {"filters", std::move(rows)}};
 }
 
@@ -211,6 +251,9 @@ std::string ComparisonPage(const std::string& directory, const FilterComparison&
       recorded ? " recorded look-ups, of which " : " look-ups of absent keys, of which ",
       report::HumanCount(comparison.num_found()), " found their key.</p>\n<pre>",
       report::EscapeMarkup(ComparisonTable(comparison, candidates)), "</pre>\n");
+  for (const std::string& note : NotesOnNow(candidates)) {
+    absl::StrAppend(&body, "<p>", report::EscapeMarkup(note), "</p>\n");
+  }
   absl::StrAppend(&body, report::BarChart("Needless reads of 1,000 look-ups", needless),
                   report::BarChart("Memory, MiB", memory));
   if (!points.empty()) {
@@ -223,6 +266,7 @@ std::string ComparisonPage(const std::string& directory, const FilterComparison&
 // All that is asked of the database: its tables, how they hash, and the look-ups.
 struct ComparisonInput {
   std::string directory;
+  std::unique_ptr<FilterLedger> ledger = std::make_unique<FilterLedger>(0);  // of the tables
   std::vector<ComparedTable> tables;
   ComparedWorkload workload;
   bool recorded = false;
@@ -237,7 +281,8 @@ absl::StatusOr<ComparisonInput> ComparisonInputOf(const Arguments& arguments) {
   WINNOW_ASSIGN_OR_RETURN(
       input.workload.filter_key,
       filter::FilterKeyExtractor::Parse(arguments.Text("filter-key").value_or(present_key)));
-  WINNOW_ASSIGN_OR_RETURN(input.tables, TablesOf(*opened.db, opened.family, input.directory));
+  WINNOW_ASSIGN_OR_RETURN(input.tables,
+                          TablesOf(*opened.db, opened.family, input.directory, input.ledger.get()));
   for (ComparedTable& table : input.tables) {
     WINNOW_ASSIGN_OR_RETURN(SstableProperties properties, table.reader->ReadProperties());
     if (!properties.is_external) input.workload.hash_seed = properties.hash_seed;
@@ -288,6 +333,7 @@ absl::StatusOr<ExitCode> RunCompare(const Arguments& arguments, Output& output) 
   output.Line(absl::StrCat(report::HumanCount(comparison.num_lookups()),
                            input.recorded ? " recorded look-ups, " : " look-ups of absent keys, ",
                            report::HumanCount(comparison.num_found()), " of them found"));
+  for (const std::string& note : NotesOnNow(compared)) output.Line(note);
   return ExitCode::kOk;
 }
 
@@ -301,11 +347,14 @@ Command CompareCommand() {
       .details = R"(
 Reads each SSTable once, builds every candidate from its keys, and asks them all the same
 look-ups: those of a trace (DB::StartTrace), or absent keys next to those that are there. Nothing
-is changed. "now" is what the files have. Needless reads are files that a filter let through
-though they lack the key; times are of one thread of this machine, with one file's filter hot.
-A trace of hashed keys does not say which file's range a key is in: below level 0 each file then
-counts by its share of the level.)",
-      .json = R"({"recorded":BOOL,"lookups":N,"lookups_found":N,"filters":[{"filter":TEXT,"keys":N,
+is changed. "now" is what the files have, under filter_memory_budget what of it an opening has
+in memory. Needless reads are files that a filter let through though they lack the key; times
+are of one thread of this machine, with one file's filter hot. A trace of hashed keys does not
+say which file's range a key is in: below level 0 each file then counts by its share of the
+level. Its hashes are of the filter key that was set when it was recorded: other filter keys
+are refused, and files that have another one are told of.)",
+      .json = R"({"recorded":BOOL,"lookups":N,"lookups_found":N,"now_units":N,
+ "now_units_in_memory":N,"now_files_not_asked":N,"filters":[{"filter":TEXT,"keys":N,
  "bytes":N,"bits_per_key":X,"build_seconds":S,"query_ns":X,"expected_fpr":X,"sampled_fpr":X,
  "needless_reads":X,"fell_back":BOOL},...]})",
       .examples = R"(

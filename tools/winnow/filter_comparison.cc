@@ -42,6 +42,31 @@ void AskRandom(const std::vector<uint64_t>& hashes, uint64_t num_keys, Ask ask,
       static_cast<double>(maybe) / static_cast<double>(hashes.size()) * weight;
 }
 
+// What is in memory of a table's filter.
+struct PresentFilter {
+  explicit PresentFilter(const SstableReader& of)
+      : table(of),
+        units(of.filter_units()),
+        num_bytes(of.figures().filter_bytes),
+        expected_fpr(of.figures().expected_fpr) {
+    if (units == nullptr) return;
+    num_bytes = units->resident_bytes();
+    expected_fpr = 1;
+    for (size_t i = 0; i < units->num_resident(); i++) {
+      expected_fpr *= units->units()[i].expected_fpr;
+    }
+  }
+
+  bool MayContain(uint64_t hash) const {
+    return units == nullptr ? table.filter().MayContain(hash) : units->MayContain(hash);
+  }
+
+  const SstableReader& table;
+  const FilterUnits* units;
+  uint64_t num_bytes;
+  double expected_fpr;
+};
+
 }  // namespace
 
 FilterComparison::FilterComparison(ComparedWorkload workload,
@@ -114,23 +139,29 @@ void FilterComparison::CountNeedlessReads(double weight, MayContain may_contain,
 void FilterComparison::AskPresentOne(const SstableReader& table, const TableKeys& keys,
                                      double weight, ComparedFilter* candidate) const {
   const SstableFigures& figures = table.figures();
+  const PresentFilter filter(table);
   // Without a filter everything is let through, of as many keys.
-  const uint64_t num_keys =
-      figures.filter_bytes == 0 ? keys.filter_hashes.size() : figures.num_filter_keys;
+  const bool has_filter = figures.filter_bytes != 0;
+  const uint64_t num_keys = has_filter ? figures.num_filter_keys : keys.filter_hashes.size();
   candidate->num_keys += num_keys;
-  candidate->num_bytes += figures.filter_bytes;
-  candidate->expected_fpr += figures.expected_fpr * static_cast<double>(num_keys);
+  candidate->num_bytes += filter.num_bytes;
+  candidate->expected_fpr += filter.expected_fpr * static_cast<double>(num_keys);
+  if (filter.units != nullptr) {
+    candidate->num_units += filter.units->units().size();
+    candidate->units_in_memory += filter.units->num_resident();
+  }
   AskRandom(
-      random_hashes_, num_keys, [&](uint64_t hash) { return table.filter().MayContain(hash); },
-      candidate);
+      random_hashes_, num_keys, [&](uint64_t hash) { return filter.MayContain(hash); }, candidate);
   const bool same_hash = table.hash_seed() == workload_.hash_seed &&
                          table.filter_key().lookup_part() == workload_.filter_key.lookup_part();
+  const bool is_asked = same_hash || !workload_.keys_are_hashes;
+  if (!is_asked && has_filter) candidate->files_not_asked++;
   CountNeedlessReads(
       weight,
       [&](const ComparedLookup& lookup) {
-        if (same_hash) return table.filter().MayContain(lookup.hash);
-        return workload_.keys_are_hashes || table.filter().MayContain(table.filter_key().LookupHash(
-                                                lookup.key, table.hash_seed()));
+        if (!is_asked) return true;
+        return filter.MayContain(
+            same_hash ? lookup.hash : table.filter_key().LookupHash(lookup.key, table.hash_seed()));
       },
       candidate);
 }

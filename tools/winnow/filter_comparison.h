@@ -44,6 +44,12 @@ struct ComparedFilter {
   double sampled_fpr = 0;     // of random hashes, likewise
   double needless_reads = 0;  // files that it let through and that lack the key, of all look-ups
   bool fell_back = false;
+  // Of the present ones: their units, where filters have any, and those that are in memory; and
+  // files whose filters the hashes of a trace cannot ask, so that they count as if they let
+  // everything through.
+  uint64_t num_units = 0;
+  uint64_t units_in_memory = 0;
+  uint64_t files_not_asked = 0;
 
   double bits_per_key() const {
     return num_keys == 0 ? 0 : 8.0 * static_cast<double>(num_bytes) / static_cast<double>(num_keys);

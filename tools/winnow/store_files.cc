@@ -96,7 +96,8 @@ absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments,
 }
 
 absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path,
-                                                           const std::string& filter_file) {
+                                                           const std::string& filter_file,
+                                                           FilterLedger* ledger) {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
                           PosixFileSystem()->OpenRandomAccess(path));
   std::unique_ptr<FilterFile> filter;
@@ -105,7 +106,10 @@ absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& pa
                             PosixFileSystem()->OpenRandomAccess(filter_file));
     WINNOW_ASSIGN_OR_RETURN(filter, FilterFile::Open(std::move(opened), filter_file, 0, 0));
   }
-  return SstableReader::Open(SstableReaderOptions(), std::move(file), path, std::move(filter));
+  SstableReaderOptions options;
+  options.filter_ledger = ledger;
+  options.filters_can_leave = ledger != nullptr;
+  return SstableReader::Open(options, std::move(file), path, std::move(filter));
 }
 
 bool IsNamedByManifest(const std::string& directory, const std::string& path) {

@@ -26,9 +26,11 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory,
 // The files that a command line names, or else all of that type in --db. NotFound if --db has none.
 absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments, FileType type);
 
-// With the filter in `filter_file`, a path, in place of its own; empty: with its own.
+// With the filter in `filter_file`, a path, in place of its own; empty: with its own. With a
+// `ledger`, which outlives the reader, as units that can leave (SstableReader::filter_units).
 absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path,
-                                                           const std::string& filter_file = "");
+                                                           const std::string& filter_file = "",
+                                                           FilterLedger* ledger = nullptr);
 // False if the manifest in force can be read and does not name this SSTable of its directory.
 bool IsNamedByManifest(const std::string& directory, const std::string& path);
 

@@ -138,6 +138,32 @@ TEST(Trace, HashesKeysOnRequest) {
   EXPECT_EQ(bytes.find("private"), std::string::npos);
 }
 
+TEST(Trace, HashesSayOfWhichPartOfKeysTheyAre) {
+  Options options = MemoryDb::Quiet();
+  options.filter_key = "prefix:4";
+  MemoryDb db(options);
+  ASSERT_TRUE(db->StartTrace({.hash_keys = true}, kTrace).ok());
+  db.Put("plum", "red");
+  db.Get("apple");
+  db.Get("apples");
+  ASSERT_TRUE(db->SetFilter("", "whole").ok());
+  db.Get("apples");
+  ASSERT_TRUE(db->EndTrace().ok());
+  const auto trace = TraceReader::Open(db.file_system(), kTrace);
+  ASSERT_TRUE(trace.ok());
+  TraceRecord record;
+  std::vector<std::string> parts;
+  std::vector<uint64_t> hashes;
+  while (*(*trace)->Next(&record)) {
+    parts.emplace_back((*trace)->HashedPart(record.family_id));
+    hashes.push_back(record.key_hash);
+  }
+  EXPECT_EQ(parts, (std::vector<std::string>{"", "prefix:4", "prefix:4", "whole"}));
+  EXPECT_EQ(hashes[1], hashes[2]);
+  EXPECT_NE(hashes[2], hashes[3]);
+  EXPECT_EQ((*trace)->HashedPart(1), "");
+}
+
 TEST(Trace, KeepsToItsSizeAndCountsWhatItLeavesOut) {
   MemoryDb db;
   ASSERT_TRUE(db->StartTrace({.max_bytes = 4096}, kTrace).ok());
