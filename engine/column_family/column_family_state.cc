@@ -108,6 +108,12 @@ void ColumnFamilyState::ReplaceActiveMemtable() {
   active_ = std::move(fresh);
 }
 
+SequenceNumber ColumnFamilyState::FirstUnflushed() const {
+  SequenceNumber first = active_->smallest_sequence();
+  for (const auto& memtable : immutables) first = std::min(first, memtable->smallest_sequence());
+  return first;
+}
+
 // From the front: the leader may have added others behind meanwhile.
 void ColumnFamilyState::ReleaseImmutables(size_t count) {
   const auto end = immutables.begin() + static_cast<ptrdiff_t>(count);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/capabilities.h"
+#include "engine/base/entry_collector.h"
 #include "engine/base/key_times.h"
 #include "engine/base/signed_entry.h"
 #include "engine/base/write_time.h"
@@ -35,6 +36,8 @@ struct OwnedEntries {
   SignedEntryParser signed_entry_parser = nullptr;
   // What these call dead goes by itself, while no snapshot is held. They outlive the database.
   const KeyLifetimes* lifetimes = nullptr;
+  // Compactions ask them what goes.
+  EntryCollectorFactory* collectors = nullptr;
 };
 
 // The public data members say which lock guards them; what has none is immutable or thread-safe.
@@ -99,6 +102,7 @@ class ColumnFamilyState final : public ColumnFamily {
     key_time_parser_.store(entries.key_time_parser, std::memory_order_relaxed);
     signed_entry_parser_.store(entries.signed_entry_parser, std::memory_order_relaxed);
     key_lifetimes_.store(entries.lifetimes, std::memory_order_release);
+    collectors_.store(entries.collectors, std::memory_order_release);
     is_reserved_.store(true, std::memory_order_relaxed);
   }
   KeyTimeParser key_time_parser() const { return key_time_parser_.load(std::memory_order_relaxed); }
@@ -118,6 +122,10 @@ class ColumnFamilyState final : public ColumnFamily {
     const KeyLifetimes* const lifetimes = key_lifetimes_.load(std::memory_order_acquire);
     return lifetimes == nullptr ? KeyExpiry() : lifetimes->Expiry();
   }
+  // Null: there are none.
+  EntryCollectorFactory* collectors() const { return collectors_.load(std::memory_order_acquire); }
+  // No entry that is in memory alone has a smaller number; kMaxSequenceNumber: there is none.
+  SequenceNumber FirstUnflushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool is_reserved() const { return is_reserved_.load(std::memory_order_relaxed); }
   absl::Status ReservedError() const;
 
@@ -275,6 +283,7 @@ class ColumnFamilyState final : public ColumnFamily {
   std::atomic<KeyTimeParser> key_time_parser_{nullptr};
   std::atomic<SignedEntryParser> signed_entry_parser_{nullptr};
   std::atomic<const KeyLifetimes*> key_lifetimes_{nullptr};
+  std::atomic<EntryCollectorFactory*> collectors_{nullptr};
   mutable Mutex signed_fields_mutex_;  // a leaf
   SignedFields signed_fields_ ABSL_GUARDED_BY(signed_fields_mutex_);
   std::atomic<uint64_t> ttl_micros_{0};

@@ -6,19 +6,18 @@
 
 namespace winnow {
 
-CompactionIterator::CompactionIterator(InternalIterator* input,
-                                       const InternalKeyComparator& comparator,
-                                       const MergeOperator* merge_operator,
-                                       std::vector<SequenceNumber> snapshots,
-                                       std::function<bool(std::string_view)> is_last_level_for,
-                                       const std::string* end_user_key,
-                                       const RangeTombstoneIndex* tombstones)
+CompactionIterator::CompactionIterator(
+    InternalIterator* input, const InternalKeyComparator& comparator,
+    const MergeOperator* merge_operator, std::vector<SequenceNumber> snapshots,
+    std::function<bool(std::string_view)> is_last_level_for, const std::string* end_user_key,
+    const RangeTombstoneIndex* tombstones, EntryCollector* collector)
     : input_(input),
       comparator_(comparator),
       snapshots_(std::move(snapshots)),
       is_last_level_for_(std::move(is_last_level_for)),
       end_user_key_(end_user_key),
       tombstones_(tombstones),
+      collector_(collector),
       chain_(merge_operator) {}
 
 // By user key: a part ends between two user keys, never between versions of one.
@@ -86,6 +85,35 @@ bool CompactionIterator::IsHidden(std::string_view internal_key) {
   return hidden;
 }
 
+// Of the oldest stripe alone, whose entries every snapshot sees: what is garbage by them is so for
+// everybody.
+bool CompactionIterator::IsCollected(std::string_view internal_key) {
+  becomes_deletion_ = false;
+  may_become_0_ = true;
+  if (collector_ == nullptr || last_stripe_ != 0 || !IsPut(Type(internal_key))) [[likely]]
+    return false;
+  auto decision = EntryCollector::Decision::kKeepNumber;
+  // A value with a write time at its end is none that the owner of the family has written.
+  if (Type(internal_key) == EntryType::kPut) {
+    decision = collector_->Decide(UserKey(internal_key), Sequence(internal_key), input_->value());
+  }
+  switch (decision) {
+    case EntryCollector::Decision::kKeep:
+      return false;
+    case EntryCollector::Decision::kKeepNumber:
+      may_become_0_ = false;
+      return false;
+    case EntryCollector::Decision::kDrop:
+      num_collected_++;
+      return true;
+    case EntryCollector::Decision::kDelete:
+      break;
+  }
+  num_collected_++;
+  becomes_deletion_ = is_last_level_for_ == nullptr || !is_last_level_for_(UserKey(internal_key));
+  return !becomes_deletion_;
+}
+
 // Of an entry that is not hidden. Rule (b) needs both conditions: in a younger stripe, an older
 // version that a snapshot keeps may follow in this very stream; and above the last level one may
 // lie in a file that is no input.
@@ -106,9 +134,17 @@ void CompactionIterator::Show(std::string_view internal_key) {
   user_key_is_new_ = false;
   valid_ = true;
   key_ = internal_key;
-  if (last_stripe_ != 0 || is_last_level_for_ == nullptr) return;
-  const EntryType type = Type(internal_key);
   const std::string_view user_key = UserKey(internal_key);
+  if (becomes_deletion_) [[unlikely]] {
+    // Its number stays, so that snapshots and range tombstones judge it as they did before.
+    rewritten_key_.assign(internal_key);
+    EncodeFixed64(rewritten_key_.data() + user_key.size(),
+                  PackTrailer(Sequence(internal_key), EntryType::kDelete));
+    key_ = rewritten_key_;
+    return;
+  }
+  if (last_stripe_ != 0 || is_last_level_for_ == nullptr || !may_become_0_) return;
+  const EntryType type = Type(internal_key);
   // Not below operands that are kept beside it: they end where it stands.
   const bool stands_alone = !in_chain_ || chain_.size() == 1;
   if (IsPut(type) && Sequence(internal_key) != 0 && stands_alone && !IsCovered() &&
@@ -134,6 +170,7 @@ bool CompactionIterator::IsKnown(std::string_view internal_key) {
 void CompactionIterator::FindNext() {
   valid_ = false;
   is_paused_ = false;
+  becomes_deletion_ = false;
   for (uint64_t passed_bytes = 0; input_->Valid(); input_->Next()) {
     if (passed_bytes >= kBytesBetweenCancelChecks) [[unlikely]] {
       is_paused_ = true;
@@ -149,9 +186,10 @@ void CompactionIterator::FindNext() {
       if (IsRangeDeleted(Sequence(internal_key))) [[unlikely]] {
         num_range_deleted_++;
       } else if (Type(internal_key) == EntryType::kMerge) {
+        may_become_0_ = true;
         ShowChain();
         return;
-      } else if (MustKeep(internal_key)) {
+      } else if (!IsCollected(internal_key) && MustKeep(internal_key)) {
         Show(internal_key);
         return;
       }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/entry_collector.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
 #include "engine/base/range_tombstones.h"
@@ -36,18 +37,22 @@ inline uint64_t BytesForCancelCheck(std::string_view value) {
 // would uncover older versions that snapshots keep. An entry of the oldest stripe on the last level
 // gets sequence number 0, which compresses better and is visible to the same readers; not where a
 // range tombstone of the inputs covers it, which may stay, and would then hide it.
+// The family's collector is shown the values of the oldest stripe that are left then. What it drops
+// hides older versions of its key all the same.
 class CompactionIterator {
  public:
   // `snapshots` ascending; taken once, so that a release in the middle changes nothing.
   // `is_last_level_for(user_key)`: no level below the output can hold the key; called with
   // ascending keys. Null: never so (flushes).
   // `end_user_key`: the walk ends before that key. Null: with the input.
-  // `tombstones`: of all inputs; null: they have none. They and the operator outlive the iterator.
+  // `tombstones`: of all inputs; null: they have none. `collector`: null: there is none. They and
+  // the operator outlive the iterator.
   CompactionIterator(InternalIterator* input, const InternalKeyComparator& comparator,
                      const MergeOperator* merge_operator, std::vector<SequenceNumber> snapshots,
                      std::function<bool(std::string_view user_key)> is_last_level_for,
                      const std::string* end_user_key = nullptr,
-                     const RangeTombstoneIndex* tombstones = nullptr);
+                     const RangeTombstoneIndex* tombstones = nullptr,
+                     EntryCollector* collector = nullptr);
 
   // Starts where `input` stands.
   void Start() { FindNext(); }
@@ -65,7 +70,10 @@ class CompactionIterator {
     FindNext();
   }
   std::string_view key() const { return key_; }
-  std::string_view value() const { return in_chain_ ? chain_.value() : input_->value(); }
+  std::string_view value() const {
+    if (becomes_deletion_) return {};
+    return in_chain_ ? chain_.value() : input_->value();
+  }
   // True if key() belongs to another user key than the entry shown before: a file may end here.
   bool at_new_user_key() const { return at_new_user_key_; }
   // An error of the input, or DataLoss for an entry of unknown type.
@@ -80,6 +88,8 @@ class CompactionIterator {
   const absl::Status& merge_failure() const { return merge_failure_; }
   // Of those that were dropped, the ones that a range tombstone hides.
   uint64_t num_range_deleted() const { return num_range_deleted_; }
+  // What the collector dropped, or made a deletion of.
+  uint64_t num_collected() const { return num_collected_; }
 
  private:
   void FindNext();
@@ -89,6 +99,8 @@ class CompactionIterator {
   bool IsKnown(std::string_view internal_key);
   // To be asked for each entry in turn.
   bool IsHidden(std::string_view internal_key);
+  // Of one that is not hidden: the collector drops it, and nothing takes its place.
+  bool IsCollected(std::string_view internal_key);
   bool MustKeep(std::string_view internal_key);
   // Shows an entry that is to be kept.
   void Show(std::string_view internal_key);
@@ -113,6 +125,7 @@ class CompactionIterator {
   const std::function<bool(std::string_view)> is_last_level_for_;
   const std::string* const end_user_key_;
   const RangeTombstoneIndex* const tombstones_;
+  EntryCollector* const collector_;
   size_t num_bounds_ = 0;  // of tombstones_ that are <= the present user key
 
   std::string current_user_key_;
@@ -122,6 +135,9 @@ class CompactionIterator {
   bool last_hides_ = false;
   OperandChain chain_;
   bool in_chain_ = false;  // key and value are the chain's
+  // Of the present entry, by the collector.
+  bool becomes_deletion_ = false;
+  bool may_become_0_ = true;
   bool user_key_is_new_ = false;
   bool at_new_user_key_ = false;
   bool valid_ = false;
@@ -133,6 +149,7 @@ class CompactionIterator {
   uint64_t num_merge_failures_ = 0;
   absl::Status merge_failure_;
   uint64_t num_range_deleted_ = 0;
+  uint64_t num_collected_ = 0;
   absl::Status status_;
 };
 

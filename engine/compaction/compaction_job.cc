@@ -9,6 +9,7 @@
 #include "engine/base/ongoing_call.h"
 #include "engine/base/start_thread.h"
 #include "engine/compaction/compaction_parts.h"
+#include "engine/compaction/other_files.h"
 #include "engine/compaction/range_tombstone_merge.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
@@ -34,6 +35,7 @@ struct PartJob {
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
   uint64_t entries_range_deleted = 0;
+  uint64_t entries_collected = 0;
   CompactedValueCounts values;
 };
 
@@ -87,6 +89,24 @@ std::unique_ptr<InternalIterator> ApplyValueRules(std::unique_ptr<InternalIterat
   return NewCompactedValues(std::move(input), options.values, std::move(context));
 }
 
+// Null: nothing is collected. Neither where older entries may come in behind: they might be what a
+// marker hides that has gone.
+std::unique_ptr<EntryCollector> NewCollector(const CompactionJobOptions& options,
+                                             const OtherFiles& others, const PartJob& part) {
+  if (options.collectors == nullptr || options.keep_for_older) return nullptr;
+  Collection collection;
+  collection.moment = options.moment;
+  // What was ingested may be newer than something in a memtable; and what came after the picking is
+  // in no file that is known here.
+  collection.settled = std::min(options.moment.sequence, options.moment.first_unflushed - 1);
+  if (!options.snapshots.empty()) {
+    collection.settled = std::min(collection.settled, options.snapshots.front());
+  }
+  collection.others = &others;
+  if (part.range.end.has_value()) collection.end = &*part.range.end;
+  return options.collectors->NewCollector(collection);
+}
+
 absl::Status CompactPart(const Compaction& compaction, const CompactionJobOptions& options,
                          size_t readahead_bytes, PartJob* part) {
   ReadCounters counters;
@@ -125,9 +145,15 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
       return IsBottommostFor(compaction, begin, end);
     };
   }
+  std::optional<OtherFilesOfCompaction> others;
+  std::unique_ptr<EntryCollector> collector;
+  if (options.collectors != nullptr) {
+    others.emplace(compaction, options.collectors->EveryEntryRemoves());
+    collector = NewCollector(options, *others, *part);
+  }
   CompactionIterator entries(
       input.get(), comparator, options.merge_operator, options.snapshots, std::move(is_oldest),
-      part->range.end.has_value() ? &*part->range.end : nullptr, tombstone_index);
+      part->range.end.has_value() ? &*part->range.end : nullptr, tombstone_index, collector.get());
   entries.Start();
   const absl::Status status = WriteSstables(
       options.output, comparator, &entries,
@@ -141,6 +167,7 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();
   part->entries_range_deleted = entries.num_range_deleted();
+  part->entries_collected = entries.num_collected();
   return status;
 }
 
@@ -160,6 +187,7 @@ absl::Status AddUp(const Compaction& compaction, const std::vector<PartJob>& par
     result->entries_seen += part.entries_seen;
     result->entries_dropped += part.entries_dropped;
     result->entries_range_deleted += part.entries_range_deleted;
+    result->entries_collected += part.entries_collected;
     result->values += part.values;
     result->output.bytes_written += part.output.bytes_written;
     result->output.entries_written += part.output.entries_written;
@@ -187,7 +215,8 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
                            CompactionJobResult* result) {
   std::vector<PartJob> parts;
   const uint64_t least_bytes = std::min(kLeastPartBytes, options.output.target_file_bytes);
-  for (CompactionPart& range : SplitIntoParts(compaction, options.max_threads, least_bytes)) {
+  for (CompactionPart& range :
+       SplitIntoParts(compaction, options.max_threads, least_bytes, options.collectors)) {
     parts.emplace_back().range = std::move(range);
   }
   const size_t readahead_bytes = ReadaheadOfOne(compaction, options.readahead_bytes, parts.size());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "engine/base/entry_collector.h"
 #include "engine/compaction/compacted_values.h"
 #include "engine/compaction/compaction.h"
 #include "engine/compaction/sstable_output.h"
@@ -18,6 +19,9 @@ struct CompactionJobOptions {
   bool verify_checksums = true;
   // What becomes of values before it is decided which entries stay.
   CompactedValueRules values;
+  // The family's collectors; null: there are none. With the moment of picking.
+  EntryCollectorFactory* collectors = nullptr;
+  CollectionMoment moment;
   // Older entries may come, for which deletions and sequence numbers stay.
   bool keep_for_older = false;
   // Read ahead of all inputs together.
@@ -32,6 +36,7 @@ struct CompactionJobResult {
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
   uint64_t entries_range_deleted = 0;  // of those dropped
+  uint64_t entries_collected = 0;      // dropped by a collector, or made deletions of
   CompactedValueCounts values;
 };
 

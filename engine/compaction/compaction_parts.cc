@@ -41,7 +41,8 @@ std::vector<SstableAnchor> AnchorsOf(const Compaction& compaction) {
 }  // namespace
 
 std::vector<CompactionPart> SplitIntoParts(const Compaction& compaction, int most,
-                                           uint64_t least_bytes) {
+                                           uint64_t least_bytes,
+                                           const EntryCollectorFactory* collectors) {
   std::vector<CompactionPart> parts(1);
   // By rounding down no part is smaller than `least_bytes` on average.
   const uint64_t wanted =
@@ -59,11 +60,14 @@ std::vector<CompactionPart> SplitIntoParts(const Compaction& compaction, int mos
     if (parts.size() == wanted || bytes == total) break;
     // Part i ends with the first anchor up to which i / wanted of all bytes lie.
     if (bytes < total * parts.size() / wanted) continue;
+    std::string boundary = collectors == nullptr
+                               ? std::move(anchor.user_key)
+                               : std::string(collectors->WalkBoundary(anchor.user_key));
     // Two boundaries at one key would have an empty part between them.
     const std::optional<std::string>& begin = parts.back().begin;
-    if (begin.has_value() && comparator.CompareUserKeys(anchor.user_key, *begin) <= 0) continue;
-    parts.back().end = anchor.user_key;
-    parts.emplace_back().begin = std::move(anchor.user_key);
+    if (begin.has_value() && comparator.CompareUserKeys(boundary, *begin) <= 0) continue;
+    parts.back().end = boundary;
+    parts.emplace_back().begin = std::move(boundary);
   }
   return parts;
 }

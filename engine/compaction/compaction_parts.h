@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/entry_collector.h"
 #include "engine/compaction/compaction.h"
 
 namespace winnow {
@@ -20,9 +21,11 @@ struct CompactionPart {
 
 // Between 1 and `most` parts of about equal bytes, in order, that have every key in exactly one of
 // them; fewer where they would be smaller than `least_bytes`. Reads nothing from files but indexes
-// that are not in memory. A boundary is a user key: all versions of a key are in one part.
+// that are not in memory. A boundary is a user key: all versions of a key are in one part. With
+// `collectors` it is one of theirs.
 std::vector<CompactionPart> SplitIntoParts(const Compaction& compaction, int most,
-                                           uint64_t least_bytes);
+                                           uint64_t least_bytes,
+                                           const EntryCollectorFactory* collectors = nullptr);
 
 }  // namespace winnow
 

@@ -192,6 +192,7 @@ class SstableRun {
              const std::vector<RangeTombstoneFragment>& tombstones, SstableOutputResult* result)
       : target_bytes_(options.target_file_bytes),
         comparator_(comparator),
+        collectors_(options.collectors),
         table_(options, result),
         ends_(options.next_level, comparator, options.target_file_bytes),
         tombstones_(tombstones, comparator) {}
@@ -200,8 +201,10 @@ class SstableRun {
     // Called for every user key, even where no table is open: it keeps the count.
     const uint64_t least_bytes = ends_.LeastBytesBefore(user_key);
     if (tombstones_.Next() != nullptr) WINNOW_RETURN_IF_ERROR(BeginTombstones(&user_key));
-    if (!table_.is_open() || bytes() < least_bytes) return absl::OkStatus();
-    return EndTable(&user_key);
+    const bool is_full = table_.is_open() && bytes() >= least_bytes;
+    if (is_full && MayEndBefore(user_key)) WINNOW_RETURN_IF_ERROR(EndTable(&user_key));
+    if (collectors_ != nullptr) last_user_key_.assign(user_key);
+    return absl::OkStatus();
   }
   absl::Status Add(std::string_view key, std::string_view value) {
     if (!table_.is_open()) WINNOW_RETURN_IF_ERROR(table_.Start());
@@ -214,6 +217,10 @@ class SstableRun {
 
  private:
   uint64_t bytes() const { return table_.bytes() + tombstones_.open_bytes(); }
+  bool MayEndBefore(std::string_view user_key) const {
+    return collectors_ == nullptr || last_user_key_.empty() ||
+           collectors_->MayPart(last_user_key_, user_key);
+  }
 
   absl::Status EndTable(const std::string_view* next_user_key) {
     tombstones_.Give(next_user_key, &table_.builder());
@@ -241,6 +248,8 @@ class SstableRun {
 
   const uint64_t target_bytes_;
   const InternalKeyComparator& comparator_;
+  const EntryCollectorFactory* const collectors_;
+  std::string last_user_key_;  // with collectors; empty: there was none
   OpenSstable table_;
   TableEnds ends_;
   TombstoneFeed tombstones_;
@@ -254,7 +263,9 @@ class SstableRun {
 // 2. it is large enough and a file of the next level ends, or
 // 3. it overlaps too much of the next level.
 //
-// So a table may be larger than its target by all versions of one user key, and never splits them.
+// So a table may be larger than its target by all versions of one user key, and never splits them;
+// where the family has collectors, by a group of keys (a range tombstone that begins within one may
+// still split that).
 absl::Status WriteSstables(const SstableOutputOptions& options,
                            const InternalKeyComparator& comparator, CompactionIterator* entries,
                            const std::vector<RangeTombstoneFragment>& tombstones,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "engine/base/entry_collector.h"
 #include "engine/compaction/background_rate_limiter.h"
 #include "engine/compaction/compaction_iterator.h"
 #include "engine/sstable/sstable_builder.h"
@@ -34,6 +35,8 @@ struct SstableOutputOptions {
   // Files of the level below the output (sorted): a table ends early where one of them does, and
   // rather than overlapping so many of them that compacting it again becomes expensive.
   Version::Files next_level;
+  // A table ends only where these say that one may; null: between any two user keys.
+  const EntryCollectorFactory* collectors = nullptr;
 };
 
 // Files written; the caller adds them to a version edit or removes them.

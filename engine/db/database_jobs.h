@@ -175,9 +175,13 @@ class DatabaseJobs final : public BackgroundJobs {
   // Of one that has dropped its inputs.
   static void CountDropped(const Compaction& compaction, ThreadCounters* counters);
   // By the options as they were when it began.
+  // Of the family, whose compaction has just been picked.
+  CollectionMoment MomentOf(const ColumnFamilyState& family) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteCompaction(const ColumnFamilyState& family, const ColumnFamilyOptions& options,
                                const Compaction& compaction, SstableBuilderOptions builder,
-                               int max_threads, CompactionJobResult* result, SnapshotPause* pause);
+                               const CollectionMoment& moment, int max_threads,
+                               CompactionJobResult* result, SnapshotPause* pause);
   absl::Status InstallCompaction(ColumnFamilyState* family, VersionEdit edit,
                                  const CompactionJobResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -206,10 +206,20 @@ bool DatabaseJobs::CompactionIsDue() const {
   return false;
 }
 
+// The time first: what readers have seen by then is not more than what is seen at the number.
+CollectionMoment DatabaseJobs::MomentOf(const ColumnFamilyState& family) const {
+  CollectionMoment moment;
+  if (family.collectors() != nullptr) moment.time = family.collectors()->Now();
+  moment.sequence = parts_.leader->visible_sequence();
+  moment.first_unflushed = family.FirstUnflushed();
+  return moment;
+}
+
 absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
                                            const ColumnFamilyOptions& options,
                                            const Compaction& compaction,
-                                           SstableBuilderOptions builder, int max_threads,
+                                           SstableBuilderOptions builder,
+                                           const CollectionMoment& moment, int max_threads,
                                            CompactionJobResult* result, SnapshotPause* pause) {
   JobTimer timer(parts_.recorder, LatencyHistogram::kCompaction);
   CompactionJobOptions job;
@@ -234,6 +244,9 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
   // version alone, which stays unless it is a deletion with nothing left to hide.
   job.snapshots = parts_.snapshots->Sequences();
+  job.collectors = family.collectors();
+  job.moment = moment;
+  job.output.collectors = job.collectors;
   job.merge_operator = &family.merge_operator();
   job.keep_for_older = family.allows_ingest_behind();
   job.verify_checksums = parts_.options->verify_compaction_checksums();
@@ -289,6 +302,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   const OngoingCall job(parts_.mutex);
   // Picking and marking are under one hold of the mutex.
   MarkRunning(family, compaction, true);
+  const CollectionMoment moment = MomentOf(*family);
   const SteadyTime begin = SteadyNow();
   NotifyCompactionBegin(parts_.events, family->name(), compaction);
   CompactionJobResult result;
@@ -311,7 +325,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
       const std::shared_ptr<const ColumnFamilyOptions> options = family->shared_options();
       DatabaseUnlock unlock(parts_.mutex);
       WINNOW_RETURN_IF_ERROR(WriteCompaction(*family, *options, compaction, std::move(builder),
-                                             max_threads, &result, &pause));
+                                             moment, max_threads, &result, &pause));
     }
     WINNOW_RETURN_IF_ERROR(OrRemoveOutputs(parts_.versions->store(), result.output.files, [&] {
       for (const FileMetadata& file : result.output.files) {
@@ -334,7 +348,8 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     MarkWhatStays(*family, compaction, result);
     // What readers find is no longer what they found. Once they have the view, so that nobody keeps
     // what the old one has.
-    if (compaction.drops_inputs || result.values.removed + result.values.changed > 0) {
+    if (compaction.drops_inputs || result.entries_collected > 0 ||
+        result.values.removed + result.values.changed > 0) {
       family->rows.ForgetAll();
     }
     return absl::OkStatus();
@@ -351,7 +366,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   parts_.events->AddMergeFailures(family->name(), "compaction", result.output.merge_failure,
                                   result.output.num_merge_failures);
   counters.Add(Ticker::kExpiredEntriesDropped, result.values.expired);
-  counters.Add(Ticker::kEntriesFilteredOut, result.values.removed);
+  counters.Add(Ticker::kEntriesFilteredOut, result.values.removed + result.entries_collected);
   counters.Add(Ticker::kEntriesChangedByFilter, result.values.changed);
   counters.Add(Ticker::kRangeDeletedEntriesDropped, result.entries_range_deleted);
   if (compaction.drops_inputs && status.ok()) CountDropped(compaction, &counters);

@@ -109,6 +109,8 @@ class DBImpl final : public DB, private IteratorOwner {
     Own(family)->ReserveForOwner(entries);
     if (entries.lifetimes != nullptr) families_.NoteKeyLifetimes();
   }
+  // The newest that readers see.
+  SequenceNumber visible_sequence() const { return write_queue_.publishing().visible_sequence(); }
   // Of which fields new SSTables of a reserved family have signatures, and what they are now.
   void SetSignedFields(ColumnFamily* family, SignedFields fields) {
     Own(family)->SetSignedFields(std::move(fields));

@@ -108,6 +108,7 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
     if (!filter_key_.extractor.is_whole_key()) AddParts(user_key, whole_key_hash, filter);
   }
   tree_.Insert(user_key, PackTrailer(sequence, type), value);
+  NoteSequence(sequence);
   if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
   if (type == EntryType::kPutWithTime) [[unlikely]]
     has_write_times_.store(true, std::memory_order_relaxed);
@@ -142,6 +143,7 @@ void Memtable::AddRangeDeletion(SequenceNumber sequence, std::string_view begin,
     return std::string_view(bytes, key.size());
   };
   const size_t bytes = tombstones_.Add({copy(begin), copy(end), sequence});
+  NoteSequence(sequence);
   tombstone_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   budget_->Grow(bytes);
   num_range_deletions_.fetch_add(1, std::memory_order_relaxed);

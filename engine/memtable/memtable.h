@@ -116,6 +116,10 @@ class Memtable {
   uint64_t num_range_deletions() const {
     return num_range_deletions_.load(std::memory_order_relaxed);
   }
+  // Of what has been added; kMaxSequenceNumber: nothing has.
+  SequenceNumber smallest_sequence() const {
+    return smallest_sequence_.load(std::memory_order_relaxed);
+  }
   uint64_t num_deletions() const { return num_deletions_.load(std::memory_order_relaxed); }
   // Iterators passed many entries that deletions hide, of which it has many: it is worth a flush
   // before it is full. True the first time.
@@ -128,6 +132,13 @@ class Memtable {
   const InternalKeyComparator& comparator() const { return comparator_; }
 
  private:
+  // Most often a load: numbers come in order, or nearly.
+  void NoteSequence(SequenceNumber sequence) {
+    SequenceNumber smallest = smallest_sequence();
+    while (sequence < smallest && !smallest_sequence_.compare_exchange_weak(
+                                      smallest, sequence, std::memory_order_relaxed)) {
+    }
+  }
   // Has set the bits of the key's parts.
   void AddParts(std::string_view user_key, uint64_t whole_key_hash,
                 filter::ConcurrentBlockedBloom* filter) const;
@@ -150,6 +161,7 @@ class Memtable {
   std::atomic<uint64_t> num_entries_{0};
   std::atomic<uint64_t> num_deletions_{0};
   std::atomic<uint64_t> num_range_deletions_{0};
+  std::atomic<SequenceNumber> smallest_sequence_{kMaxSequenceNumber};
   std::atomic<bool> has_write_times_{false};
   std::atomic<bool> garbage_met_{false};
 };

@@ -69,7 +69,12 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const FamilyRules& rule
 // a snapshot, which would keep compactions from dropping what it sees.
 absl::Status CellMoment::Fix() {
   if (snapshot != nullptr || is_latched) return absl::OkStatus();
-  Now();
+  // Held, so that no compaction drops what expires before the last part has been read. Read anew:
+  // nothing that was read of the store by an earlier time is used.
+  if (clock != nullptr) {
+    own_time.emplace(*clock);
+    time_ms = own_time->now_ms();
+  }
   own_snapshot.emplace(*db);
   snapshot = own_snapshot->get();
   // A read that is given null is one of its own moment, and the parts of this one would disagree.
@@ -200,7 +205,8 @@ absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
 
 // Whether markers of the row have to be read is known after the view is fixed. Where they must be,
 // both are read as of one snapshot; the first such marker may come just now, and then the iterator
-// is made once more.
+// is made once more. The markers first: a compaction that drops a marker with all that it hides
+// leaves the markers that were read with less to hide, and cells that were would be uncovered.
 absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRowBy(const FamilyRules& rules,
                                                         CellMoment& moment,
                                                         const FamilyState& family,
@@ -219,19 +225,22 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRowBy(const FamilyRules& rules
 
   const std::optional<KeyTimeBounds> times = TimesOf(query, rules);
   const uint64_t min_timestamp = query.min_timestamp;
-  const uint64_t now_ms = moment.Now();
-  if (family.rules->has_row_markers()) WINNOW_RETURN_IF_ERROR(moment.Fix());
-  std::unique_ptr<Iterator> iterator = moment.NewIterator(family, lower, upper, times);
-  const bool has_row_markers = family.rules->has_row_markers();
-  if (has_row_markers && moment.snapshot == nullptr && !moment.is_latched) [[unlikely]] {
-    WINNOW_RETURN_IF_ERROR(moment.Fix());
+  RowMarkers markers;
+  std::unique_ptr<Iterator> iterator;
+  bool has_row_markers = false;
+  do {
+    has_row_markers = family.rules->has_row_markers();
+    if (has_row_markers) {
+      WINNOW_RETURN_IF_ERROR(moment.Fix());
+      WINNOW_ASSIGN_OR_RETURN(markers, LoadRowMarkers(moment, family, row, min_timestamp));
+    }
+    moment.Now();  // before the view is taken
     iterator = moment.NewIterator(family, lower, upper, times);
-  }
-  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, now_ms, std::move(query),
-                                               std::move(garbage));
+  } while (!has_row_markers && family.rules->has_row_markers());
+  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.Now(),
+                                               std::move(query), std::move(garbage));
   if (has_row_markers) {
     // Their keys lie below `lower`, where the cursor's iterator does not come.
-    WINNOW_ASSIGN_OR_RETURN(RowMarkers markers, LoadRowMarkers(moment, family, row, min_timestamp));
     std::string escaped;
     AppendEscaped(row, &escaped);
     cursor->UseRowMarkers(escaped, std::move(markers));

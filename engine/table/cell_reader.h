@@ -33,6 +33,7 @@ struct CellMoment {
   bool fill_cache = true;
   bool verify_checksums = true;
   // Taken where one is needed and none was given.
+  std::optional<HeldTime> own_time;
   std::optional<SnapshotGuard> own_snapshot;
 
   // By which cells expire.

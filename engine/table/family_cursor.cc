@@ -3,12 +3,10 @@
 // version is met, all markers that reach it, and all versions that may supersede it, have been
 // passed.
 //
-// What has been passed of the row is in row_markers_; of the column, in newest_marker_,
-// num_counted_, num_live_, num_shown_ and last_moments_, which EnterColumn resets. place_ says
-// which row and column that is.
+// What has been passed of the row and of the column is in judge_, and in num_shown_, which
+// EnterColumn resets. place_ says which row and column that is.
 #include "engine/table/family_cursor.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/base/shared_prefix.h"
@@ -31,21 +29,12 @@ constexpr std::string_view kBehindRow("\0\2", 2);
 
 }  // namespace
 
-uint64_t RowMarkers::NewestReaching(uint64_t timestamp) const {
-  // Those that reach it stand in front; the last of them is the newest.
-  const auto end =
-      std::partition_point(markers_.begin(), markers_.end(),
-                           [&](const Marker& marker) { return marker.timestamp >= timestamp; });
-  return end == markers_.begin() ? 0 : std::prev(end)->write_number;
-}
-
 FamilyCursor::FamilyCursor(std::unique_ptr<Iterator> iterator, const FamilyRules& rules,
                            uint64_t now_ms, CellQuery query, GarbageSink garbage)
     : iterator_(std::move(iterator)),
-      rules_(rules),
-      now_ms_(now_ms),
       query_(std::move(query)),
-      garbage_(std::move(garbage)) {}
+      garbage_(std::move(garbage)),
+      judge_(rules, now_ms) {}
 
 void FamilyCursor::Seek(std::string_view key) {
   column_bytes_ = 0;
@@ -66,7 +55,7 @@ void FamilyCursor::SetRow(std::string_view row) {
 
 void FamilyCursor::UseRowMarkers(std::string_view row, RowMarkers markers) {
   SetRow(row);
-  row_markers_ = std::move(markers);
+  judge_.row_markers() = std::move(markers);
 }
 
 // Looks at one key alone, which may be a marker or hidden: what the row shows is for SeekRow to
@@ -89,7 +78,7 @@ bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
 // goes beyond the row, and ends_with_row_ makes the walk stop behind it.
 void FamilyCursor::SeekRow(std::string_view row) {
   SetRow(row);
-  row_markers_.Clear();
+  judge_.EnterRow();
   ends_with_row_ = true;
   is_past_row_ = false;
   seek_key_.assign(row);
@@ -224,7 +213,7 @@ bool FamilyCursor::EnterColumn(std::string_view key, size_t common, CellKind* ki
     column_bytes_ = 0;
     row_is_plain_ = parsed.row_is_plain;
     row_number_++;
-    row_markers_.Clear();
+    judge_.EnterRow();
     wanted_ = 0;
     wanted_range_ = 0;
   }
@@ -234,7 +223,7 @@ bool FamilyCursor::EnterColumn(std::string_view key, size_t common, CellKind* ki
       Fail("marker");
       return false;
     }
-    row_markers_.Add(parsed.timestamp, marker.write_number);
+    judge_.row_markers().Add(parsed.timestamp, marker.write_number);
     // No reader needs the marker once what it hides is gone, and all of that is reported as well.
     if (garbage_) garbage_(key, Garbage::kHiding);
     iterator_->Next();
@@ -251,11 +240,8 @@ bool FamilyCursor::EnterColumn(std::string_view key, size_t common, CellKind* ki
   timestamp_ = parsed.timestamp;
   *kind = parsed.kind;
   column_number_++;
-  newest_marker_ = 0;
-  num_counted_ = 0;
-  num_live_ = 0;
+  judge_.EnterColumn();
   num_shown_ = 0;
-  last_moments_.clear();
   return true;
 }
 
@@ -315,8 +301,7 @@ FamilyCursor::Verdict FamilyCursor::Judge(std::string_view key, CellKind kind) {
     return Verdict::kPass;
   }
   if (kind == CellKind::kVersion) return JudgeVersion(key);
-  // It reaches all that follows in the column, whose timestamps are not greater.
-  newest_marker_ = std::max(newest_marker_, cell_.write_number);
+  judge_.AddMarker(cell_.write_number);
   return PassGarbage(key, Garbage::kHiding, Verdict::kPass);
 }
 
@@ -329,33 +314,19 @@ FamilyCursor::Verdict FamilyCursor::PassGarbage(std::string_view key, Garbage ga
   return Verdict::kPass;
 }
 
-// Markers first: what was deleted neither is there nor supersedes anything. Then rules, then what
-// is asked for, which must not see what rules have let go.
+// First what is there, then what is asked for: whatever times or number of versions a read is of,
+// what a version supersedes is gone.
 FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
-  const uint64_t newest_marker = std::max(newest_marker_, row_markers_.NewestReaching(timestamp_));
-  // By write number and not by timestamp: what was written after a delete is there, however old it
-  // says that it is.
-  if (cell_.write_number < newest_marker) {
-    return PassGarbage(key, Garbage::kHidden, Verdict::kPass);
-  }
-  if (cell_.ttl_ms != 0) [[unlikely]] {
-    const uint64_t last_moment = LastMoment(timestamp_, cell_.ttl_ms);
-    if (now_ms_ > last_moment) {
-      // Stricter rules found it there, and let go what it superseded by them.
-      if (rules_.tightened_ms != 0 && last_moment >= rules_.tightened_ms) num_counted_++;
-      // It was one of the newest as long as it lived, and may have been kept in the place of an
-      // older one (IsLetGoBy).
-      if (rules_.keeps_some_aged) last_moments_.push_back(last_moment);
+  switch (judge_.Judge(timestamp_, cell_)) {
+    case ColumnJudge::Verdict::kHidden:
+      return PassGarbage(key, Garbage::kHidden, Verdict::kPass);
+    case ColumnJudge::Verdict::kExpired:
       return PassGarbage(key, Garbage::kHiding, Verdict::kPass);
-    }
+    case ColumnJudge::Verdict::kLetGo:
+      return PassGarbage(key, Garbage::kHidden, Verdict::kColumnIsDone);
+    case ColumnJudge::Verdict::kLive:
+      break;
   }
-  // Of versions that are older still, rules let go all as well.
-  if (num_counted_ >= rules_.max_versions || (!rules_.aged.empty() && IsLetGoByAge()))
-    return PassGarbage(key, Garbage::kHidden, Verdict::kColumnIsDone);
-  // Counted before it is asked whether it is shown: what a version supersedes is gone, whatever
-  // times or number of versions a read is of.
-  num_counted_++;
-  num_live_++;
   if (timestamp_ >= query_.end_timestamp) return Verdict::kPass;
   // Those that follow in the column are older still.
   if (timestamp_ < query_.min_timestamp || num_shown_ == query_.max_versions) {
@@ -363,25 +334,6 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
   }
   num_shown_++;
   return Verdict::kShow;
-}
-
-bool FamilyCursor::IsLetGoByAge() const {
-  return std::any_of(rules_.aged.begin(), rules_.aged.end(),
-                     [&](const GarbageRule::Limit& aged) { return IsLetGoBy(aged); });
-}
-
-// Too old, and not one of those that are kept all the same. A newer version whose own time to live
-// is up counts if it was there when this one became too old: what it let go then stays away.
-bool FamilyCursor::IsLetGoBy(const GarbageRule::Limit& aged) const {
-  const uint64_t last_moment = LastMoment(timestamp_, aged.age_ms);
-  if (now_ms_ <= last_moment) return false;
-  // When this version came under the limit: when it became too old, or when rules were last made
-  // stricter. The sum does not overflow: the present is greater than last_moment.
-  const uint64_t judged = std::max(last_moment + 1, rules_.tightened_ms);
-  const auto num_newer_then = num_live_ + static_cast<uint64_t>(std::count_if(
-                                              last_moments_.begin(), last_moments_.end(),
-                                              [&](uint64_t moment) { return moment >= judged; }));
-  return num_newer_then >= aged.versions;
 }
 
 // Columns of many versions are passed by a seek, at a cost that does not grow with them.

@@ -13,31 +13,11 @@
 #include "absl/status/status.h"
 #include "engine/table/cell_key.h"
 #include "engine/table/cell_value.h"
+#include "engine/table/column_judge.h"
 #include "engine/table/family_rules.h"
 #include "winnow/iterator.h"
 
 namespace winnow {
-
-// The markers of one row. Those that another hides as well, by reaching further and being newer,
-// are left out.
-class RowMarkers {
- public:
-  void Clear() { markers_.clear(); }
-  // In the order of keys: with descending timestamps.
-  void Add(uint64_t timestamp, uint64_t write_number) {
-    if (!markers_.empty() && markers_.back().write_number > write_number) return;
-    markers_.push_back({timestamp, write_number});
-  }
-  // The greatest write number of those that reach a timestamp; 0: none does.
-  uint64_t NewestReaching(uint64_t timestamp) const;
-
- private:
-  struct Marker {
-    uint64_t timestamp;
-    uint64_t write_number;
-  };
-  std::vector<Marker> markers_;  // timestamps descend, write numbers ascend
-};
 
 struct CellQuery {
   // Of each column, and of those that are there.
@@ -131,16 +111,11 @@ class FamilyCursor {
   void SeekBehindRow();
   Verdict Judge(std::string_view key, CellKind kind);
   Verdict JudgeVersion(std::string_view key);
-  // Of a version that is not hidden, in the order of a column: whether rules let it go.
-  bool IsLetGoByAge() const;
-  bool IsLetGoBy(const GarbageRule::Limit& aged) const;
   Verdict PassGarbage(std::string_view key, Garbage garbage, Verdict verdict);
   void SkipColumn();
   void Fail(std::string_view what);
 
   const std::unique_ptr<Iterator> iterator_;
-  const FamilyRules& rules_;
-  const uint64_t now_ms_;
   const CellQuery query_;
   const GarbageSink garbage_;
 
@@ -157,17 +132,12 @@ class FamilyCursor {
   bool is_past_row_ = false;
   size_t wanted_ = 0;        // of query_.columns, in this row
   size_t wanted_range_ = 0;  // of query_.column_ranges
-  RowMarkers row_markers_;
+  ColumnJudge judge_;
   size_t row_prefix_bytes_ = 0;
   uint64_t column_number_ = 0;
   std::string seek_key_;
 
-  // Of the column so far.
-  uint64_t newest_marker_ = 0;  // write number
-  uint64_t num_counted_ = 0;    // versions that others are superseded by
-  uint64_t num_live_ = 0;
-  uint64_t num_shown_ = 0;
-  std::vector<uint64_t> last_moments_;  // of versions whose own time to live is up
+  uint64_t num_shown_ = 0;  // of the column so far
 
   uint64_t timestamp_ = 0;
   CellValue cell_;

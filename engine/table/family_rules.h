@@ -27,6 +27,9 @@ struct FamilyRules {
   uint64_t certain_age_ms = 0;
   // When rules were last made stricter; 0: never. What was there then was judged by the new ones.
   uint64_t tightened_ms = 0;
+  // The newest sequence number when these came into force, or when the family was opened. What was
+  // superseded before, others may have kept; by these only what is so at that number or later.
+  uint64_t since_sequence = 0;
 };
 
 inline FamilyRules::FamilyRules(const GarbageRule& rule, uint64_t tightened)
@@ -82,19 +85,19 @@ class LiveRules {
   void set_has_row_markers() { has_row_markers_.store(true, std::memory_order_release); }
   void set_has_cell_ttls() { has_cell_ttls_.store(true, std::memory_order_release); }
 
-  // The greatest write number of a marker since the family was opened; 0: there was none. Noted
-  // before the marker is written, by whoever holds its row's latch.
-  uint64_t last_marker() const { return last_marker_.load(std::memory_order_relaxed); }
-  void NoteMarker(uint64_t write_number) {
-    uint64_t last = last_marker();
-    while (last < write_number && !last_marker_.compare_exchange_weak(last, write_number)) {
+  // The greatest write number of a delete, but of rows by range, since the family was opened; 0:
+  // there was none. Noted before it is written, by whoever holds its row's latch.
+  uint64_t last_delete() const { return last_delete_.load(std::memory_order_relaxed); }
+  void NoteDelete(uint64_t write_number) {
+    uint64_t last = last_delete();
+    while (last < write_number && !last_delete_.compare_exchange_weak(last, write_number)) {
     }
   }
 
  private:
   std::list<FamilyRules> stored_;  // all that there were
   std::atomic<const FamilyRules*> rules_{nullptr};
-  std::atomic<uint64_t> last_marker_{0};
+  std::atomic<uint64_t> last_delete_{0};
   std::atomic<bool> has_row_markers_{false};
   std::atomic<bool> has_cell_ttls_{false};
 };

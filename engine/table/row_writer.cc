@@ -229,19 +229,21 @@ absl::Status RowWriter::DeleteVersions(const FamilyState& family, const TableCha
               [&](std::string_view key, FamilyCursor::Garbage) { deleter.PassGarbage(key); }));
   for (; cursor->Valid(); cursor->Next()) deleter.PassVersion(cursor->key(), cursor->timestamp());
   WINNOW_RETURN_IF_ERROR(cursor->status());
-  for (const KeyRun& run : deleter.Finish()) WINNOW_RETURN_IF_ERROR(Delete(family, run));
+  const std::vector<KeyRun> deleted = deleter.Finish();
+  if (!deleted.empty()) family.rules->NoteDelete(next_write_number_);
+  for (const KeyRun& run : deleted) WINNOW_RETURN_IF_ERROR(Delete(family, run));
   return absl::OkStatus();
 }
 
 absl::Status RowWriter::DeleteColumn(const FamilyState& family, const TableChange& change) {
   // Noted even if the write fails: then a load is refused for nothing, which is the lesser evil.
-  family.rules->NoteMarker(next_write_number_);
+  family.rules->NoteDelete(next_write_number_);
   MakeCellKey(change, CellKind::kMarker);
   return PutKey(family, {next_write_number_, 0, {}});
 }
 
 absl::Status RowWriter::DeleteFamily(const FamilyState& family, const TableChange& change) {
-  family.rules->NoteMarker(next_write_number_);
+  family.rules->NoteDelete(next_write_number_);
   key_.clear();
   AppendRowMarkerPrefix(change.row, &key_);
   AppendCellNumber(TimestampOf(change), CellKind::kMarker, &key_);

@@ -49,13 +49,13 @@ bool HasTableName(std::string_view column_family) {
 
 TableDatabaseImpl::~TableDatabaseImpl() { Close().IgnoreError(); }
 
-ExpiredCells& TableDatabaseImpl::ExpiredCellsOf(const std::string& column_family) {
-  // Kept until the end, since the options of a column family point to it, also of one that was
-  // dropped. A new one of the same name has the same object.
-  const MutexLock lock(&filters_mutex_);
-  std::unique_ptr<ExpiredCells>& cells = expired_cells_[column_family];
-  if (cells == nullptr) cells = std::make_unique<ExpiredCells>();
-  return *cells;
+CellCollectors& TableDatabaseImpl::CollectorsOf(const std::string& column_family) {
+  // Kept until the end, since the column family points to it, also one that was dropped. A new one
+  // of the same name has the same object.
+  const MutexLock lock(&collectors_mutex_);
+  std::unique_ptr<CellCollectors>& collectors = collectors_[column_family];
+  if (collectors == nullptr) collectors = std::make_unique<CellCollectors>();
+  return *collectors;
 }
 
 // What the user says of this column family, or else what is inherited, but for what would change
@@ -77,9 +77,6 @@ ColumnFamilyOptions TableDatabaseImpl::OptionsFor(const std::string& column_fami
   options.ttl_seconds.reset();
   // FIFO drops whole files when there are too many bytes, whatever the family's rules keep.
   if (options.compaction.kind == CompactionStyle::Kind::kFifo) options.compaction = {};
-  if (options.compaction_filter == nullptr) {
-    options.compaction_filter = &ExpiredCellsOf(column_family);
-  }
   return options;
 }
 
@@ -94,8 +91,8 @@ std::shared_ptr<const MergeOperator> TableDatabaseImpl::MergeOperatorOf(
   return is_recorded ? given.merge_operator : nullptr;
 }
 
-// Which column families are those of tables is known once the database is open. Until then each
-// that has such a name gets a filter that keeps everything.
+// Which column families are those of tables is known once the database is open. Until then nothing
+// is collected in them.
 absl::Status TableDatabaseImpl::OpenDatabase(const std::string& path) {
   Options options = options_;
   const auto recorded = ReadRecordedOptions(*FileSystemOf(options_), path);

@@ -15,8 +15,8 @@
 
 #include "engine/db/db_impl.h"
 #include "engine/table/catalog.h"
+#include "engine/table/cell_collector.h"
 #include "engine/table/cell_reader.h"
-#include "engine/table/expired_cells.h"
 #include "engine/table/row_latches.h"
 #include "engine/table/row_writer.h"
 #include "engine/table/table_batch.h"
@@ -112,7 +112,7 @@ class TableDatabaseImpl final : public TableDatabase {
   ColumnFamilyOptions OptionsFor(const std::string& column_family);
   std::shared_ptr<const MergeOperator> MergeOperatorOf(const std::string& column_family,
                                                        std::string_view recorded) const;
-  ExpiredCells& ExpiredCellsOf(const std::string& column_family);
+  CellCollectors& CollectorsOf(const std::string& column_family);
   absl::Status DropLeftovers(Catalog::Contents* contents);
   // As the store takes them at this moment.
   absl::StatusOr<FilterTexts> FilterTextsNow(const FamilySchema& schema);
@@ -134,6 +134,7 @@ class TableDatabaseImpl final : public TableDatabase {
   void UndoCreation(const std::vector<std::string>& names, size_t num_created);
   // Of families that the catalog knows no more. Errors leave the rest to the next opening.
   absl::Status DropColumnFamilies(const std::vector<std::string>& names);
+  FamilyRules RulesFromNow(const StoredFamily& family);
   const FamilyState* AddFamilyState(const std::string& table, const StoredFamily& family,
                                     ColumnFamily* column_family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
@@ -209,9 +210,9 @@ class TableDatabaseImpl final : public TableDatabase {
   const Options options_;
   const TableOptions table_options_;
   // By column family, before the database, whose compactions use them.
-  Mutex filters_mutex_;
-  std::map<std::string, std::unique_ptr<ExpiredCells>> expired_cells_
-      ABSL_GUARDED_BY(filters_mutex_);
+  Mutex collectors_mutex_;
+  std::map<std::string, std::unique_ptr<CellCollectors>> collectors_
+      ABSL_GUARDED_BY(collectors_mutex_);
   std::unique_ptr<WriteClock> clock_;
   std::unique_ptr<DB> db_;
   std::optional<Catalog> catalog_;
@@ -226,13 +227,15 @@ class TableDatabaseImpl final : public TableDatabase {
 
 class TableSnapshotImpl final : public TableSnapshot {
  public:
-  TableSnapshotImpl(DB& db, uint64_t now_ms) : snapshot_(db), now_ms_(now_ms) {}
-  uint64_t timestamp() const override { return now_ms_; }
+  // The time is read first. What is written in between is in the snapshot, perhaps with a timestamp
+  // above its time, which decides about expiry alone.
+  TableSnapshotImpl(DB& db, WriteClock& clock) : time_(clock), snapshot_(db) {}
+  uint64_t timestamp() const override { return time_.now_ms(); }
   const Snapshot* snapshot() const { return snapshot_.get(); }
 
  private:
+  HeldTime time_;
   SnapshotGuard snapshot_;
-  const uint64_t now_ms_;
 };
 
 }  // namespace winnow

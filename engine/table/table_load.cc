@@ -128,8 +128,9 @@ class TableLoader final : public TableWriter {
       if (!now.ok() || *now != family) {
         return absl::AbortedError(absl::StrCat("family '", family->name, "' has been replaced"));
       }
-      // A marker with a greater number would hide these cells, though they take effect after it.
-      if (family->rules->last_marker() >= write_number_) {
+      // A marker with a greater number would hide these cells, though they take effect after it;
+      // and collectors go by write numbers of cells where they have no others.
+      if (family->rules->last_delete() >= write_number_) {
         return absl::AbortedError(absl::StrCat("cells of family '", family->name,
                                                "' were deleted since the writer was made"));
       }

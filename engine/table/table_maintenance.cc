@@ -45,9 +45,12 @@ absl::Status TableDatabaseImpl::MajorCompact(std::string_view table) {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, FindState(table));
     // What has expired by now may be forgotten.
     if (auto stamp = clock_->Take(1); !stamp.ok()) return stamp.status();
-    // First garbage becomes deletions of the store; then the compaction drops both.
     for (const FamilyState* const family : state->families()) {
-      WINNOW_RETURN_IF_ERROR(CleanFamily(*state, *family, /*is_latched=*/false));
+      // What rests on versions whose own time is up no compaction drops (CellCollector): it becomes
+      // deletions of the store first.
+      if (family->rules->has_cell_ttls()) {
+        WINNOW_RETURN_IF_ERROR(CleanFamily(*state, *family, /*is_latched=*/false));
+      }
       WINNOW_RETURN_IF_ERROR(db_->CompactRange(family->column_family, std::nullopt, std::nullopt));
     }
     return absl::OkStatus();

@@ -57,9 +57,7 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenPossible(CellMoment& moment,
 
 std::unique_ptr<TableSnapshot> TableDatabaseImpl::GetSnapshot() {
   std::unique_ptr<TableSnapshotImpl> snapshot;
-  // The time is read first. What is written in between is in the snapshot, perhaps with a timestamp
-  // above its time, which decides about expiry alone.
-  UnlessOutOfMemory([&] { snapshot = std::make_unique<TableSnapshotImpl>(*db_, clock_->Now()); });
+  UnlessOutOfMemory([&] { snapshot = std::make_unique<TableSnapshotImpl>(*db_, *clock_); });
   if (snapshot == nullptr || snapshot->snapshot() == nullptr) return nullptr;
   return snapshot;
 }

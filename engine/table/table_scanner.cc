@@ -75,11 +75,10 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
     return absl::InvalidArgumentError(
         "max_cells: the filter decides by whole rows, which are not given in parts");
   }
-  // Before any view is taken (CellMoment).
-  const uint64_t now_ms = moment.Now();
   // Needed only until the iterators are made: each keeps what it saw then. One iterator is of one
   // moment anyway, since a scan reads the markers of rows where they stand.
   if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
+  moment.Now();  // before any view is taken (CellMoment)
   const Bounds bounds = BoundsOf(options, filter);
   scanner->before_ = bounds.upper.empty() ? EndOfTable() : bounds.upper;
   // No row is behind the last and before the first.
@@ -101,8 +100,8 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
     const FamilyRules& rules = query.family->rules->Load();
     std::unique_ptr<Iterator> iterator =
         moment.NewIterator(*query.family, bounds.lower, bounds.upper, TimesOf(query.cells, rules));
-    auto cursor =
-        std::make_unique<FamilyCursor>(std::move(iterator), rules, now_ms, std::move(query.cells));
+    auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), rules, moment.Now(),
+                                                 std::move(query.cells));
     if (!options.reverse) cursor->Seek(bounds.lower);
     scanner->families_.push_back({query.family, std::move(cursor)});
   }

@@ -84,17 +84,25 @@ absl::StatusOr<TableSchema> TableDatabaseImpl::DescribeTable(std::string_view na
   });
 }
 
+// While nobody writes to the family: all latches are held, or it is not known to anybody yet.
+FamilyRules TableDatabaseImpl::RulesFromNow(const StoredFamily& family) {
+  FamilyRules rules = RulesOf(family);
+  rules.since_sequence = store().visible_sequence();
+  return rules;
+}
+
 const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
                                                      const StoredFamily& family,
                                                      ColumnFamily* column_family) {
-  // Rules and flags before the clock: with the clock the filter begins to drop cells by them.
-  ExpiredCells& cells = ExpiredCellsOf(ColumnFamilyName(table, family.schema.name));
-  cells.rules().Store(LiveRules::Prepare(RulesOf(family)));
+  // Rules and flags before the clock: with the clock the collectors begin to drop cells by them.
+  CellCollectors& cells = CollectorsOf(ColumnFamilyName(table, family.schema.name));
+  cells.rules().Store(LiveRules::Prepare(RulesFromNow(family)));
   cells.rules().StoreFlags(family.has_row_markers, family.has_cell_ttls);
   cells.SetClock(clock_.get());
   store().ReserveForOwner(column_family, {.key_time_parser = ParseCellTime,
                                           .signed_entry_parser = ParseSignedCell,
-                                          .lifetimes = &cells});
+                                          .lifetimes = &cells,
+                                          .collectors = &cells});
   store().SetSignedFields(column_family, SignedFieldsOf(family.schema));
   families_.push_back(std::make_unique<FamilyState>(
       FamilyState{family.schema.name, column_family, &cells.rules()}));
@@ -260,7 +268,8 @@ absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered
     const std::string name = ColumnFamilyName(table, family.schema.name);
     if (const auto old = entry->state->Find(family.schema.name); old.ok()) {
       list.push_back(*old);
-      changes.push_back({*old, LiveRules::Prepare(RulesOf(family)), SignedFieldsOf(family.schema)});
+      changes.push_back(
+          {*old, LiveRules::Prepare(RulesFromNow(family)), SignedFieldsOf(family.schema)});
       continue;
     }
     WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const column_family, db_->FindColumnFamily(name));

@@ -31,6 +31,24 @@ uint64_t WriteClock::SavedNow() const {
                   saved_ms_.load(std::memory_order_acquire));
 }
 
+// Read under the mutex: whoever asks SavedNowForAll before gets no later time, and after finds it
+// held.
+uint64_t WriteClock::HoldNow() {
+  const MutexLock lock(&held_mutex_);
+  return *held_ms_.insert(Now());
+}
+
+void WriteClock::Release(uint64_t time_ms) {
+  const MutexLock lock(&held_mutex_);
+  held_ms_.erase(held_ms_.find(time_ms));
+}
+
+uint64_t WriteClock::SavedNowForAll() const {
+  const MutexLock lock(&held_mutex_);
+  const uint64_t now = SavedNow();
+  return held_ms_.empty() ? now : std::min(now, *held_ms_.begin());
+}
+
 absl::StatusOr<WriteClock::Stamp> WriteClock::Take(uint64_t count) {
   Stamp stamp;
   stamp.now_ms = Now();

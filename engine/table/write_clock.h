@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <set>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -44,6 +46,11 @@ class WriteClock {
   // machine may lose the end of the log: if the clock is behind as well when it comes up, a cell is
   // gone early that had expired once.
   uint64_t SavedNow() const;
+  // As Now, for a reader who goes on reading as of that time until he releases it.
+  uint64_t HoldNow() ABSL_LOCKS_EXCLUDED(held_mutex_);
+  void Release(uint64_t time_ms) ABSL_LOCKS_EXCLUDED(held_mutex_);
+  // As SavedNow, and no later than a time that is held now or will be.
+  uint64_t SavedNowForAll() const ABSL_LOCKS_EXCLUDED(held_mutex_);
   // So that the next opening goes on without a gap.
   absl::Status SaveExactly() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -61,8 +68,31 @@ class WriteClock {
   std::atomic<uint64_t> next_number_;
   std::atomic<uint64_t> saved_ms_;
   std::atomic<uint64_t> saved_number_;
+  mutable Mutex held_mutex_;  // a leaf
+  std::multiset<uint64_t> held_ms_ ABSL_GUARDED_BY(held_mutex_);
   // Taken to save. What has been saved is read without it.
   Mutex mutex_;
+};
+
+// WriteClock::HoldNow, until it is destroyed.
+class HeldTime {
+ public:
+  explicit HeldTime(WriteClock& clock) : clock_(&clock), now_ms_(clock.HoldNow()) {}
+  HeldTime(HeldTime&& other) noexcept
+      : clock_(std::exchange(other.clock_, nullptr)), now_ms_(other.now_ms_) {}
+  HeldTime& operator=(HeldTime&& other) noexcept {
+    std::swap(clock_, other.clock_);
+    std::swap(now_ms_, other.now_ms_);
+    return *this;
+  }
+  ~HeldTime() {
+    if (clock_ != nullptr) clock_->Release(now_ms_);
+  }
+  uint64_t now_ms() const { return now_ms_; }
+
+ private:
+  WriteClock* clock_;
+  uint64_t now_ms_;
 };
 
 }  // namespace winnow

@@ -438,8 +438,9 @@ class TableDatabase {
 
   // --- Maintenance ---
   virtual absl::Status Flush(std::string_view table) = 0;
-  // Removes all that no reader can see any more, markers of deletes included, row by row beside
-  // readers and writers, and compacts.
+  // Compacts all of the table, beside readers and writers. Other compactions, which begin by
+  // themselves, remove what no reader can see any more as far as it comes together in them; this
+  // one removes all of it, markers of deletes included.
   virtual absl::Status MajorCompact(std::string_view table) = 0;
 };
 

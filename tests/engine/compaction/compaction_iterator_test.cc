@@ -280,6 +280,67 @@ TEST(CompactionIterator, PausesWhereThereIsNothingToShow) {
   EXPECT_EQ(pauses(20, size_t{1} << 20), 19);
 }
 
+// Decides by the first letter of the key.
+class LetterCollector final : public EntryCollector {
+ public:
+  Decision Decide(std::string_view user_key, SequenceNumber sequence,
+                  std::string_view value) override {
+    asked_.append(user_key).append(std::to_string(sequence)).append(" ");
+    switch (user_key.front()) {
+      case 'd':
+        return Decision::kDrop;
+      case 'e':
+        return Decision::kDelete;
+      case 'n':
+        return Decision::kKeepNumber;
+      default:
+        return Decision::kKeep;
+    }
+  }
+  const std::string& asked() const { return asked_; }
+
+ private:
+  std::string asked_;
+};
+
+// "key@sequence=value", or "key@sequence" of a deletion; and behind them what the collector was
+// asked.
+std::string Collected(const std::vector<SequenceNumber>& snapshots,
+                      std::optional<bool> last_level) {
+  const std::vector<Entry> entries = {{MakeInternalKey("d", 7, EntryType::kPut), "v"},
+                                      {MakeInternalKey("d", 4, EntryType::kPut), "v"},
+                                      {MakeInternalKey("e", 5, EntryType::kPut), "v"},
+                                      {MakeInternalKey("k", 3, EntryType::kPut), "v"},
+                                      {MakeInternalKey("n", 2, EntryType::kPut), "v"}};
+  SortedEntries input(entries, Order());
+  input.SeekToFirst();
+  std::function<bool(std::string_view)> check;
+  if (last_level.has_value()) check = [&](std::string_view) { return *last_level; };
+  LetterCollector collector;
+  CompactionIterator surviving(&input, Order(), nullptr, snapshots, check, nullptr, nullptr,
+                               &collector);
+  std::string text;
+  for (surviving.Start(); surviving.Valid(); surviving.Next()) {
+    text.append(UserKey(surviving.key())).append("@");
+    text.append(std::to_string(Sequence(surviving.key())));
+    if (Type(surviving.key()) == EntryType::kPut) text.append("=").append(surviving.value());
+    text.append(" ");
+  }
+  EXPECT_EQ(surviving.num_seen(), entries.size());
+  return text + "| " + collector.asked();
+}
+
+TEST(CompactionIterator, WhatACollectorDropsHidesOlderVersionsAndWhatItDeletesLeavesADeletion) {
+  EXPECT_EQ(Collected({}, std::nullopt), "e@5 k@3=v n@2=v | d7 e5 k3 n2 ");
+  EXPECT_EQ(Collected({}, false), "e@5 k@3=v n@2=v | d7 e5 k3 n2 ");
+  EXPECT_EQ(Collected({}, true), "k@0=v n@2=v | d7 e5 k3 n2 ");
+}
+
+TEST(CompactionIterator, ACollectorIsAskedOfWhatEverySnapshotSees) {
+  EXPECT_EQ(Collected({4}, true), "d@7=v e@5=v k@0=v n@2=v | d4 k3 n2 ");
+  EXPECT_EQ(Collected({2, 4}, true), "d@7=v d@4=v e@5=v k@3=v n@2=v | n2 ");
+}
+
 TEST(CompactionIterator, AnErrorOfTheInputOrAnUnknownTypeEndsTheWalkWithThatError) {
   const std::vector<Entry> entries = {{MakeInternalKey("a", 1, EntryType::kPut), ""},
                                       {MakeInternalKey("b", 2, EntryType{9}), ""}};

@@ -19,7 +19,10 @@ namespace {
 class RandomHistory {
  public:
   explicit RandomHistory(uint64_t seed)
-      : random_(seed), families_(&random_), tables_(families_.StoreOptions(seed % 2 == 0)) {
+      : random_(seed),
+        families_(&random_),
+        is_scattered_(seed % 3 == 2),
+        tables_(StoreOptions(seed % 2 == 0)) {
     TableSchema schema{.name = "t", .families = {families_.Family("a"), families_.Family("b")}};
     if (Below(2) == 0) schema.families.push_back(families_.Family("c"));
     table_ = tables_.Create(schema);
@@ -42,6 +45,18 @@ class RandomHistory {
     TableModel model;
   };
 
+  // Scattered: two or three values fill a file, and some files a level, so that the cells of a
+  // column and the markers of its row come to lie in any of them.
+  Options StoreOptions(bool is_busy) {
+    Options options = families_.StoreOptions(is_busy || is_scattered_);
+    if (!is_scattered_) return options;
+    options.compression = Compression::kNone;
+    options.level0_compaction_trigger = 1;
+    options.level_size_multiplier = 2;
+    return options;
+  }
+  static constexpr size_t kScatteredValueBytes = 24 << 10;
+
   uint64_t Below(uint64_t limit) { return random_() % limit; }
   // The table's time is the greatest that the clock ever showed.
   void Advance() { model_.AdvanceTo(tables_.clock().NowMicros() / 1000); }
@@ -49,7 +64,7 @@ class RandomHistory {
   std::string RandomRow() {
     static const std::vector<std::string> kRows = {"r",     std::string("r\0", 2),  "r1",
                                                    "r\xff", std::string("\0\1", 2), "q"};
-    return kRows[Below(kRows.size())];
+    return kRows[Below(is_scattered_ ? 2 : kRows.size())];
   }
   // In bytewise order.
   static const std::vector<std::string>& Qualifiers() {
@@ -72,8 +87,9 @@ class RandomHistory {
     if (Below(2) == 0) options.timestamp = RandomTimestamp();
     if (uses_cell_ttls_ && Below(4) == 0) options.ttl_ms = 1 + Below(15'000);
     // Some of few, so that rows and versions have equal ones.
-    const std::string value =
+    std::string value =
         Below(2) == 0 ? absl::StrCat("s", Below(3)) : absl::StrCat("v", num_values_++);
+    if (is_scattered_) value.append(Below(kScatteredValueBytes), '.');
     const auto& [row, family, qualifier] = name;
     batch->Put(table_, row, family, qualifier, value, options);
     model_.Put(name, options.timestamp.value_or(model_.now_ms()), value, options.ttl_ms);
@@ -85,7 +101,8 @@ class RandomHistory {
     std::optional<uint64_t> timestamp;
     if (Below(3) != 0) timestamp = RandomTimestamp();
     const uint64_t up_to = timestamp.value_or(model_.now_ms());
-    switch (Below(5)) {
+    // What takes away single versions, which supersede others, is most of it where files part them.
+    switch (is_scattered_ && Below(2) == 0 ? 0 : Below(5)) {
       case 0:
         batch->DeleteVersion(table_, row, family, qualifier, timestamp);
         return model_.DeleteVersion(name, timestamp);
@@ -444,6 +461,7 @@ class RandomHistory {
 
   std::mt19937_64 random_;
   RandomFamilies families_;
+  const bool is_scattered_;
   MemoryTables tables_;
   Table* table_ = nullptr;
   TableModel model_;
