@@ -223,8 +223,8 @@ struct ScanOptions : TableReadOptions {
   size_t max_cells = 0;
 };
 
-// The rows of a scan, as of the moment it was begun, also if the table is dropped meanwhile. Used by
-// one thread at a time; destroyed before the database is closed.
+// The rows of a scan, as of the moment it was begun, also if the table is dropped meanwhile. Used
+// by one thread at a time; destroyed before the database is closed.
 class RowScanner {
  public:
   virtual ~RowScanner() = default;
