@@ -12,8 +12,11 @@
 namespace winnow {
 
 // Bits per key that are planned for at least and at most: more would save reads that hardly happen.
-// A filter of one bit a key still denies a third of what is not there. With two for half of the
-// files, and none for the others, more look-ups pass: so no file goes without.
+// A filter of one bit a key still denies a third of what is not there, so that under a shortage no
+// file goes without. A database of a million keys with an eighth of ten bits for each reads 1.35
+// blocks in vain for a miss, and 1.66 with two bits at least. Where levels are full that has a
+// price, since small ones would make more of the bytes: 1.02 by theory, where with two bits, and
+// none for half of the deepest level's files, it is 0.87 (ribbon filters: 0.77 and 0.76).
 inline constexpr double kLeastPlannedBits = 1;
 inline constexpr double kMostPlannedBits = 20;
 

@@ -209,6 +209,25 @@ TEST(ExpectedUnits, AutoIsWhatItChoosesForTheLevel) {
   }
 }
 
+// A bit a key for each, before any has none; and where two for each fit, none has fewer.
+TEST(PlanBitsPerKey, AShortageMakesAllWeaker) {
+  const std::vector<PlannedLevel> levels = {{Spec("blocked_bloom"), 1e5, 1, 2},
+                                            {Spec("blocked_bloom"), 1e7, 1, 150}};
+  double keys = 0;
+  for (const PlannedLevel& level : levels) keys += level.num_keys;
+  for (const double bits : {1.25, 2.25}) {
+    const auto budget = static_cast<uint64_t>(keys * bits / 8);
+    const std::vector<double> planned = PlanBitsPerKey(levels, budget);
+    EXPECT_EQ(planned[1], std::floor(bits));
+    EXPECT_GT(planned[0], planned[1]);
+    double bytes = 0;
+    for (size_t i = 0; i < levels.size(); i++) {
+      bytes += levels[i].num_keys * planned[i] / 8 + levels[i].num_files * kBytesOfUnit;
+    }
+    EXPECT_LE(bytes, static_cast<double>(budget));
+  }
+}
+
 TEST(PlanBitsPerKey, NeverMoreThanIsOfAnyUseNorLessThanIsOne) {
   const std::vector<PlannedLevel> levels = {{Spec("ribbon"), 1000, 1}};
   EXPECT_THAT(PlanBitsPerKey(levels, 1 << 30), ElementsAre(kMostPlannedBits));
