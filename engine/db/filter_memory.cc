@@ -195,10 +195,7 @@ void DBImpl::KeepFilters(FilterLoading loading) {
   if (loading != FilterLoading::kInBackground) {
     waiting_for_filter_round_.fetch_add(1, std::memory_order_relaxed);
   } else if (waiting_for_filter_round_.load(std::memory_order_relaxed) > 0) {
-    // That round does what this one would; another one follows.
-    DatabaseLock lock(&mutex_);
-    jobs_.KeepFiltersSoon();
-    return;
+    return;  // that round does what this one would
   }
   MutexLock round(&filter_round_);
   if (loading != FilterLoading::kInBackground) {

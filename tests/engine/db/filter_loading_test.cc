@@ -110,9 +110,9 @@ class FilterLoading : public testing::Test {
   uint64_t units_to_load_ = 0;
 };
 
-// All of them would take 4 seconds and more.
+// All of them would take 8 seconds and more.
 TEST_F(FilterLoading, NobodyWaitsForAllUnitsOfASlowDisk) {
-  disk_.set_delay(milliseconds(20));
+  disk_.set_delay(milliseconds(40));
   ExpectPrompt("the budget", [&] { return db_->SetOption("filter_memory_budget", "4M"); });
   ExpectPrompt("an option", [&] { return db_->SetOption("max_log_bytes", "2G"); });
   for (int i = 0; i < 3; i++) {
