@@ -22,10 +22,11 @@ using winnow::fuzz::Require;
 
 constexpr char kPath[] = "/calls.trace";
 
-// What a record says, with a key of its own.
+// What a record says, with a key of its own, and of which part of keys its hash is.
 struct Call {
   TraceRecord record;
   std::string key;
+  std::string part;
 };
 
 struct Trace {
@@ -40,6 +41,9 @@ std::string Encode(const Trace& trace, size_t calls_per_frame) {
   for (size_t i = 0; i < trace.calls.size(); i++) {
     TraceRecord record = trace.calls[i].record;
     record.key = trace.calls[i].key;
+    if (trace.header.keys_are_hashes) {
+      winnow::AppendTracePart(record.family_id, trace.calls[i].part, &payload);
+    }
     winnow::AppendTraceRecord(record, trace.header.keys_are_hashes, micros, &payload);
     micros = record.micros;
     if ((i + 1) % calls_per_frame != 0 && i + 1 != trace.calls.size()) continue;
@@ -92,7 +96,8 @@ Trace Read(winnow::FileSystem& files, bool* ended) {
     if (!more.ok()) return trace;
     if (!*more) break;
     Require(record.key.empty() || !trace.header.keys_are_hashes, "hashes have no keys");
-    trace.calls.push_back({record, std::string(record.key)});
+    trace.calls.push_back(
+        {record, std::string(record.key), std::string((*reader)->HashedPart(record.family_id))});
   }
   *ended = true;
   return trace;
@@ -101,7 +106,7 @@ Trace Read(winnow::FileSystem& files, bool* ended) {
 bool Same(const Call& left, const Call& right) {
   return left.record.call == right.record.call && left.record.family_id == right.record.family_id &&
          left.record.micros == right.record.micros && left.key == right.key &&
-         left.record.key_hash == right.record.key_hash &&
+         left.part == right.part && left.record.key_hash == right.record.key_hash &&
          left.record.value_bytes == right.record.value_bytes;
 }
 
@@ -136,6 +141,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
       call.record.family_id = i % 3 * 100;
       call.record.micros = i * i * 50;
       if (hashed) call.record.key_hash = i * 0x9e3779b97f4a7c15ULL;
+      if (hashed) call.part = i % 2 == 0 ? "whole" : "prefix:8";
       if (!hashed) call.key = std::string(i, static_cast<char>('a' + i));
       const bool has_value =
           call.record.call == TraceCall::kPut || call.record.call == TraceCall::kMerge;
