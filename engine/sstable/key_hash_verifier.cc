@@ -34,16 +34,17 @@ std::vector<SstableProblem> KeyHashVerifier::CheckBlocks() {
   return problems;
 }
 
-// False at the end, and where a block that was read before can no longer be.
-bool KeyHashVerifier::Next(uint64_t* hash) {
+// Nothing at the end, and where a block that was sound cannot be read any more, for want of memory
+// perhaps: then the keys are no longer checked.
+std::optional<uint64_t> KeyHashVerifier::Next() {
   if (next_ == hashes_.size()) {
     next_ = 0;
     hashes_.clear();
-    if (next_block_ == cursor_->num_blocks()) return false;
-    if (!cursor_->Read(next_block_++, &hashes_).ok()) return false;
+    if (next_block_ == cursor_->num_blocks()) return std::nullopt;
+    checks_keys_ = cursor_->Read(next_block_++, &hashes_).ok();
+    if (!checks_keys_) return std::nullopt;
   }
-  *hash = hashes_[next_++];
-  return true;
+  return hashes_[next_++];
 }
 
 // As the builder hashes them: each distinct part once, and of hashes that follow each other and are
@@ -59,8 +60,9 @@ std::string_view KeyHashVerifier::CheckKey(std::string_view user_key) {
   for (size_t i = 0; i < count; i++) {
     if (expected[i] == last_hash_) continue;
     last_hash_ = expected[i];
-    uint64_t stored = 0;
-    if (Next(&stored) && stored == expected[i]) continue;
+    const std::optional<uint64_t> stored = Next();
+    if (!checks_keys_) return {};
+    if (stored == expected[i]) continue;
     checks_keys_ = false;
     return "the key hashes are not those of the keys from here on";
   }
@@ -68,8 +70,7 @@ std::string_view KeyHashVerifier::CheckKey(std::string_view user_key) {
 }
 
 std::string_view KeyHashVerifier::CheckEnd() {
-  uint64_t hash = 0;
-  if (!checks_keys_ || !Next(&hash)) return {};
+  if (!checks_keys_ || !Next().has_value()) return {};
   return "key hash block: more hashes than keys";
 }
 

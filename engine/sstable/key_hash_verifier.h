@@ -34,7 +34,7 @@ class KeyHashVerifier {
   std::string_view CheckEnd();
 
  private:
-  bool Next(uint64_t* hash);
+  std::optional<uint64_t> Next();
 
   const SstableReader& table_;
   std::optional<KeyHashCursor> cursor_;  // none: the table has no hashes

@@ -200,6 +200,7 @@ class AllocationFailure : public testing::Test {
       options.filter_memory_budget = uint64_t{64} << 10;
       options.optimize_filters_for_hits = true;
       options.row_cache_bytes = size_t{64} << 10;
+      options.key_hashes_ratio = 1;
       options.ttl_seconds = kMaxTtlSeconds;  // with which there is no merging
     } else {
       options.merge_operator = *ParseMergeOperator("append:");
