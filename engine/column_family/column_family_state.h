@@ -275,11 +275,11 @@ class ColumnFamilyState final : public ColumnFamily {
   const FilterPolicy* const filter_policy_;
   const CompactionFilter* const compaction_filter_;
   const bool allows_ingest_behind_;
+  std::atomic<bool> is_reserved_{false};
   const InternalKeyComparator comparator_;
   const uint64_t hash_seed_;
   const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
   const Clock* clock_ = nullptr;
-  std::atomic<bool> is_reserved_{false};
   std::atomic<KeyTimeParser> key_time_parser_{nullptr};
   std::atomic<SignedEntryParser> signed_entry_parser_{nullptr};
   std::atomic<const KeyLifetimes*> key_lifetimes_{nullptr};
