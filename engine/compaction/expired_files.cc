@@ -39,7 +39,12 @@ bool EverythingOlderInLevelZeroIsChosen(const Version& version, size_t index,
 
 // The newest says it of all: older ones have expired before it.
 bool IsWhollyExpired(const FileMetadata& file, const FileExpiry& expiry) {
-  if (file.key_times.has_value() && expiry.key_times.HasAllExpired(*file.key_times)) return true;
+  // Not with its markers, whose reach goes beyond the file's keys: what they hide would come back
+  // once keys live longer.
+  if (file.key_times.has_value() && !file.key_times->has_markers() &&
+      expiry.key_times.HasAllExpired(*file.key_times)) {
+    return true;
+  }
   const WriteTimes& times = file.write_times;
   // Values and operands without a time never expire. Deletions have none and need none: what they
   // hide is older, and goes at the same time.
@@ -59,6 +64,8 @@ bool IsDueForExpiry(const FileMetadata& file, const ExpiryMoment& moment) {
 
 bool IsDueForExpiry(const KeyTimes& times, const KeyExpiry& expiry) {
   if (times.end == 0 || times.oldest >= expiry.first_alive) return false;
+  // It does not go unread (IsWhollyExpired).
+  if (times.has_markers() && expiry.HasAllExpired(times)) return true;
   const uint64_t span = times.end - 1 - times.oldest;
   return span > expiry.lifetime / kSpanWorthRewriting &&
          times.oldest + span / 2 < expiry.first_alive;

@@ -262,6 +262,12 @@ class ExpiringTablesTest : public testing::Test {
     tables_.clock().AdvanceSeconds(seconds);
     seconds_ += seconds;
   }
+  void SetTtl(uint64_t seconds) {
+    TableSchema schema = *tables_->DescribeTable("t");
+    schema.families[0].ttl_seconds = seconds;
+    const absl::Status altered = tables_->AlterTable(schema);
+    ASSERT_TRUE(altered.ok()) << altered;
+  }
   uint64_t Ticks(Ticker ticker) { return tables_->db().GetStatistics().Get(ticker); }
 
   MemoryTables tables_{WithAutomaticCompactions()};
@@ -282,11 +288,34 @@ TEST_F(ExpiringTablesTest, FilesOfExpiredCellsAreDroppedUnread) {
   EXPECT_EQ(tables_.Get(table, "b", {.snapshot = snapshot.get()}).size(), 1u);
   snapshot.reset();
   WriteFile(table, "d");
-  EXPECT_EQ(Ticks(Ticker::kExpiredFilesDropped), 2u);
-  EXPECT_EQ(Ticks(Ticker::kExpiredEntriesDropped), 3u) << "two cells and a marker";
+  EXPECT_EQ(Ticks(Ticker::kExpiredFilesDropped), 1u) << "a marker stays for what it hides";
+  EXPECT_EQ(Ticks(Ticker::kExpiredEntriesDropped), 1u);
   EXPECT_EQ(Ticks(Ticker::kCompactionBytesRead), 0u);
   EXPECT_EQ(tables_.Scan(table, {}), (Texts{absl::StrCat("c/f:q0@", kStartMs + 11000, "=v"),
                                             absl::StrCat("d/f:q0@", kStartMs + 11000, "=v")}));
+}
+
+// The marker's file expires as a whole before that of the cell that it hides.
+TEST_F(ExpiringTablesTest, WhatWasDeletedStaysDeletedWhereRulesAreLoosened) {
+  for (const bool is_of_column : {false, true}) {
+    const std::string row = is_of_column ? "column" : "row";
+    Table* const table = is_of_column ? tables_.Find("t") : Create({.ttl_seconds = 10});
+    if (is_of_column) SetTtl(10);
+    const uint64_t now = kStartMs + 1000 * static_cast<uint64_t>(seconds_);
+    tables_.Put(table, row, "f", "q", now, "deleted");
+    tables_.Put(table, row, "f", "later", now + 100'000, "v");
+    ASSERT_TRUE(tables_->Flush("t").ok());
+    TableBatch batch;
+    is_of_column ? batch.DeleteColumn(table, row, "f", "q") : batch.DeleteFamily(table, row, "f");
+    tables_.Write(batch);
+    ASSERT_TRUE(tables_->Flush("t").ok());
+    Advance(20);
+    WriteFile(table, "z");
+    WriteFile(table, "z");
+    EXPECT_EQ(tables_.Versions(table, row, "f", "q"), "");
+    SetTtl(1000);
+    EXPECT_EQ(tables_.Versions(table, row, "f", "q"), "");
+  }
 }
 
 TEST_F(ExpiringTablesTest, WhatMayHaveToStayIsNotDropped) {
