@@ -246,12 +246,18 @@ bool CellCollectors::MayPart(std::string_view before, std::string_view user_key)
 }
 
 // The row, which comes before all of its keys, so that markers and what they hide are in one walk.
+// The key may be one that an index has shortened, and end anywhere: a 00 behind which there is no
+// FF ends the row, and a key without one lies between two rows.
 std::string_view CellCollectors::WalkBoundary(std::string_view user_key) const {
-  ParsedCellKey parsed;
-  return ParseCellKey(user_key, &parsed) ? parsed.row : user_key;
+  for (size_t zero = user_key.find('\0'); zero + 1 < user_key.size();
+       zero = user_key.find('\0', zero + 2)) {
+    if (user_key[zero + 1] != '\xff') return user_key.substr(0, zero);
+  }
+  return user_key;
 }
 
-// A file goes with its markers: what they hide is no later than they are, and has expired as well.
+// A file with markers does not go unread: what they hide must not come back where rules are
+// loosened.
 KeyExpiry CellCollectors::Expiry() const {
   const WriteClock* const clock = clock_.load(std::memory_order_acquire);
   if (clock == nullptr) return {};

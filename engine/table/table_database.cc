@@ -80,6 +80,14 @@ ColumnFamilyOptions TableDatabaseImpl::OptionsFor(const std::string& column_fami
   return options;
 }
 
+ColumnFamilyOptions TableDatabaseImpl::OptionsForNew(const std::string& column_family) {
+  ColumnFamilyOptions options = OptionsFor(column_family);
+  options.comparator = BytewiseComparator();
+  // What came in behind might be what a marker hid that has gone.
+  options.allow_ingest_behind = false;
+  return options;
+}
+
 // The one that is recorded, if the user has given it; null: one that is built in, or none.
 std::shared_ptr<const MergeOperator> TableDatabaseImpl::MergeOperatorOf(
     const std::string& column_family, std::string_view recorded) const {

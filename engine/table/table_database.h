@@ -110,6 +110,8 @@ class TableDatabaseImpl final : public TableDatabase {
 
   // --- table_database.cc ---
   ColumnFamilyOptions OptionsFor(const std::string& column_family);
+  // Of one that a table is about to get.
+  ColumnFamilyOptions OptionsForNew(const std::string& column_family);
   std::shared_ptr<const MergeOperator> MergeOperatorOf(const std::string& column_family,
                                                        std::string_view recorded) const;
   CellCollectors& CollectorsOf(const std::string& column_family);

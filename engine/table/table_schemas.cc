@@ -120,7 +120,7 @@ absl::Status TableDatabaseImpl::CreateColumnFamilies(const std::vector<std::stri
   size_t num_created = 0;
   const absl::Status status = CatchOutOfMemory([&]() -> absl::Status {
     for (; num_created < names.size(); num_created++) {
-      ColumnFamilyOptions options = OptionsFor(names[num_created]);
+      ColumnFamilyOptions options = OptionsForNew(names[num_created]);
       WINNOW_ASSIGN_OR_RETURN(const FilterTexts texts, FilterTextsNow(schemas[num_created]));
       options.filter = texts.filter;
       options.filter_key = texts.filter_key;

@@ -176,7 +176,24 @@ TEST_F(CellCollectorTest, ColumnsAreNotParted) {
   EXPECT_FALSE(collectors_.MayPart(key("r", "q", 2), key("r", "q", 1)));
   EXPECT_TRUE(collectors_.MayPart(key("r", "q", 2), key("r", "s", 1)));
   EXPECT_TRUE(collectors_.MayPart(key("r", "q", 2), key("s", "q", 1)));
-  EXPECT_EQ(collectors_.WalkBoundary(key("r", "q", 2)), "r");
+  // An index shortens keys: they may end anywhere, and their last byte be greater.
+  const std::string row("r\0x", 3);
+  std::string escaped;
+  AppendEscaped(row, &escaped);
+  const std::string whole = key(row, "q", 2);
+  for (size_t bytes = 1; bytes <= whole.size(); bytes++) {
+    std::string shortened = whole.substr(0, bytes);
+    for (int i = 0; i < 2; i++, shortened.back()++) {
+      const std::string_view boundary = collectors_.WalkBoundary(shortened);
+      EXPECT_LE(boundary, shortened);
+      const bool is_in_row =
+          key(row, "", UINT64_MAX >> 1) < boundary && boundary <= key(row, "z", 0);
+      EXPECT_FALSE(is_in_row) << bytes;
+      if (bytes > escaped.size() + 1) {
+        EXPECT_EQ(boundary, escaped);
+      }
+    }
+  }
 }
 
 // --- Tables, whose space ordinary compactions free ---

@@ -177,6 +177,31 @@ TEST(TableColumnFamilies, OptionsWaitForTheirTable) {
   EXPECT_TRUE(absl::IsNotFound(TableDatabase::Open(options, "/db").status()));
 }
 
+class Reversed final : public Comparator {
+ public:
+  int Compare(std::string_view a, std::string_view b) const override { return b.compare(a); }
+  std::string_view Name() const override { return "test.Reversed"; }
+  bool EqualKeysHaveEqualBytes() const override { return true; }
+};
+
+TEST(TableColumnFamilies, AreInBytewiseOrderWhateverOptionsSay) {
+  static const Reversed reversed;
+  Options options = MemoryDb::Quiet();
+  ColumnFamilyOptions& own = options.column_families["t:f"];
+  own.comparator = &reversed;
+  own.allow_ingest_behind = true;
+  MemoryTables tables(options);
+  Table* const table = tables.Create(
+      {.name = "t", .families = {{.name = "f", .bloom_filter = "NONE", .filter = "none"}}});
+  tables.Put(table, "a", "f", "q", 1, "v");
+  tables.Put(table, "b", "f", "q", 1, "v");
+  EXPECT_EQ(tables.Scan(table, {}), (std::vector<std::string>{"a/f:q@1=v", "b/f:q@1=v"}));
+  EXPECT_EQ(*tables->db().GetOption(*tables->db().FindColumnFamily("t:f"), "allow_ingest_behind"),
+            "false");
+  tables.Reopen(MemoryDb::Quiet());
+  EXPECT_EQ(tables.Versions(tables.Find("t"), "a", "f", "q"), "v@1");
+}
+
 // One of the user's own.
 class Join final : public MergeOperator {
  public:
