@@ -196,6 +196,9 @@ class DatabaseJobs final : public BackgroundJobs {
   void TakePresentSettings(RefilterJob* job) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void WaitForFlushOfBefore(const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // It is not tried again by this job.
+  void NoteDamaged(RefilterJob* job, const SstableFile& file, const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file, int level);
   std::shared_ptr<SstableFile> NextToRefilter(RefilterJob* job, int* level, bool* waits) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

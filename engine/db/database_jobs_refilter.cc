@@ -90,7 +90,8 @@ int LevelOf(const Version& version, const SstableFile& file) {
 
 // Where the filter file could not be used the table's own filter is, and says so itself.
 bool DatabaseJobs::HasWantedFilter(const RefilterJob& job, const SstableFile& file, int level) {
-  if (file.reader() == nullptr) return true;  // nothing can be read of it
+  // It cannot be opened, or its filter file could not be read.
+  if (file.reader() == nullptr || !file.filter_file_status().ok()) return false;
   const FilterDescription& has = file.reader()->filter_description();
   // Only tables that are older than the job, and that it has not done, are judged by size: plans
   // change all the time, and it would not end.
@@ -266,9 +267,20 @@ void DatabaseJobs::TakePresentSettings(RefilterJob* job) const {
   job->first_new_number = parts_.versions->next_file_number();
 }
 
+void DatabaseJobs::NoteDamaged(RefilterJob* job, const SstableFile& file, const absl::Status& why) {
+  parts_.events->AddIfCorruption(why);
+  job->damaged.insert(file.number());
+  job->info.files_damaged++;
+  if (job->first_damage.ok()) job->first_damage = why;
+}
+
 // What is wrong with one table is no reason to leave the others as they are.
 absl::Status DatabaseJobs::RefilterFile(RefilterJob* job, const std::shared_ptr<SstableFile>& file,
                                         int level) {
+  if (file->reader() == nullptr) {
+    NoteDamaged(job, *file, file->open_status());
+    return absl::OkStatus();
+  }
   WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
   // One for each try. A number is never used again, not even after a failure.
   const uint64_t number = parts_.versions->NewFileNumber();
@@ -296,10 +308,7 @@ absl::Status DatabaseJobs::RefilterFile(RefilterJob* job, const std::shared_ptr<
     job->without_own.insert(file->number());  // it comes again, and another is made
     return absl::OkStatus();
   }
-  parts_.events->AddIfCorruption(status);
-  job->damaged.insert(file->number());
-  job->info.files_damaged++;
-  if (job->first_damage.ok()) job->first_damage = status;
+  NoteDamaged(job, *file, status);
   return absl::OkStatus();
 }
 
@@ -339,7 +348,6 @@ absl::Status DatabaseJobs::RefilterAll(RefilterJob* job, const RefilterOptions& 
     if (options.on_progress == nullptr) continue;
     DatabaseUnlock unlock(parts_.mutex);
     const OngoingCall of_jobs(this);
-    const OngoingCall of_family(family);
     bool goes_on = false;
     WINNOW_RETURN_IF_ERROR(WithContext(CatchUserException([&] {
                                          goes_on = options.on_progress(job->info);

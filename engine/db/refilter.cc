@@ -129,11 +129,10 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
     WINNOW_RETURN_IF_ERROR(CheckWritable());
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
     ColumnFamilyState* const own = Own(family);
-    // Calls for one family have their turns: this one's would never come.
-    if (OngoingCall::IsOf(own)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("called by on_progress of a call for the same column family '",
-                       ToAbsl(own->name()), "'"));
+    // Calls for one family have their turns: this one might wait for a call that waits for this
+    // one.
+    if (OngoingCall::IsOf(&jobs_)) {
+      return absl::FailedPreconditionError("called by on_progress of another Refilter");
     }
     // A policy's filters are made of keys by code of the user's, and only with a table.
     if (own->filter_policy() != nullptr) {

@@ -89,8 +89,9 @@ where it ended. Without --filter the files get the filter that is set, under fil
 of the sizes that it plans now; --budget sizes them for a smaller one, which can be set afterwards
 (`winnow options`). Range filters stay as they are: `winnow compact` builds them, and a --filter
 with one that not all files have is refused; one that is set stays set where --filter says nothing
-of it, and +range:0 takes it from files to come. What is refused changes no setting. A damaged
-file keeps its filter, and the command ends with exit code 3 once all others are done.)",
+of it, and +range:0 takes it from files to come. What is refused changes no setting, but --set's
+are made first. A damaged file keeps its filter, and the command ends with exit code 3 once all
+others are done.)",
       .json = R"({"filter":TEXT,"filter_key":TEXT,"files_refiltered":N,"files_restored":N,
  "files_current":N,"files_gone":N,"filters_fell_back":N,"bytes_read":N,"bytes_written":N,
  "filter_bytes":N,"seconds":S})",

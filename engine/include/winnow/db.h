@@ -287,10 +287,10 @@ class DB {
   //
   // InvalidArgument: as SetFilter, or the options ask for a range filter that not all tables have,
   // or for a budget that is too small; nothing has changed, and nothing is set. FailedPrecondition:
-  // the family has a filter policy, or on_progress of a call for the same family calls. DataLoss: a
-  // table is damaged and keeps the filter that it has; all others have the new one. Cancelled:
-  // on_progress said so, or the family was dropped. ResourceExhausted: the disk is full, and the
-  // rest keeps its filters.
+  // the family has a filter policy, or on_progress of such a call calls. DataLoss, or the error of
+  // opening it: a table is damaged and keeps the filter that it has; all others have the new one.
+  // Cancelled: on_progress said so, or the family was dropped. ResourceExhausted: the disk is full,
+  // and the rest keeps its filters.
   virtual absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
                                                 const RefilterOptions& options) = 0;
   // Waits until no flush or compaction is running or due.

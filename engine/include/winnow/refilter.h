@@ -16,8 +16,9 @@ struct RefilterInfo {
   uint64_t files_restored = 0;
   uint64_t files_current = 0;  // that had the wanted filter before, units of about the wanted size
   uint64_t files_gone = 0;     // that a compaction had replaced by the time their filter was made
-  uint64_t files_damaged = 0;  // whose keys could not all be read: they keep the filter they have
-  uint64_t files_left = 0;     // still to be looked at; 0 at the end
+  // Whose keys could not all be read, or that cannot be opened: they stay as they are.
+  uint64_t files_damaged = 0;
+  uint64_t files_left = 0;         // still to be looked at; 0 at the end
   uint64_t filters_fell_back = 0;  // that could not be built as specified (FilterBuilder::Finish)
   uint64_t bytes_read = 0;         // of SSTables: key hashes, or else each data block once
   uint64_t bytes_written = 0;      // of filter files
@@ -42,7 +43,7 @@ struct RefilterOptions {
   uint64_t filter_memory_budget = 0;
   // Called on the thread of the call after each file, without a lock held. False ends the call with
   // Cancelled; what was done by then stays. It may call the database; FailedPrecondition refuses
-  // it to close it, and to refilter the same column family. May be empty.
+  // it to close it, and to refilter. May be empty.
   std::function<bool(const RefilterInfo& so_far)> on_progress = nullptr;
 };
 

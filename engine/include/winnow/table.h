@@ -21,7 +21,8 @@
 // - A delete hides what was written before it, with timestamps up to its own, and nothing that is
 //   written later, whatever timestamp that has.
 // - A version that a family's rules (FamilySchema) have let go never comes back, but for rules that
-//   are loosened: what they let go may show again until it is collected.
+//   are loosened: what they let go may show again until it is collected, also with a value that a
+//   later one, which they let go, had taken the place of.
 // - A cell whose own time to live is up is absent, and uncovers nothing.
 // - A cell of the same row, column and timestamp as one before takes its place.
 //

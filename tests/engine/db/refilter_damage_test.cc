@@ -350,6 +350,62 @@ TEST(RefilterDamage, ADamagedTableKeepsItsFilterAndAllOthersGetTheNewOne) {
   EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), 1u);
 }
 
+TEST(RefilterDamage, ATableThatCannotBeOpenedIsCountedAndTold) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  db.CloseDb();
+  const auto tables = BytesOf(db, ".sst");
+  const auto& [path, bytes] = *tables.begin();
+  Overwrite(db, path, bytes.substr(0, bytes.size() - 1));
+  db.Reopen();
+  for (int i = 0; i < 2; i++) {
+    RefilterInfo last;
+    RefilterOptions options;
+    options.filter = kNewFilter;
+    options.on_progress = [&last](const RefilterInfo& so_far) {
+      last = so_far;
+      return true;
+    };
+    const absl::Status status = db->Refilter(options).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), path)) << status;
+    EXPECT_EQ(last.files_damaged, 1u);
+    EXPECT_EQ(last.files_current, i == 0 ? 0 : tables.size() - 1);
+    EXPECT_EQ(FilesWith(*db, kNewFilter), tables.size() - 1);
+  }
+}
+
+// Back to the tables' own filters, which cost nothing; else what cannot be read would be asked
+// again by whoever can.
+TEST(RefilterDamage, AFilterFileThatCannotBeReadNowIsTakenAway) {
+  for (const char* const filter : {"blocked_bloom:10", "ribbon"}) {
+    const auto memory = NewUnrecordedFileSystem();
+    FaultFileSystem faults(memory.get(), 1);
+    Options options = SmallFiles();
+    options.file_system = &faults;
+    options.filter = "blocked_bloom:10";
+    auto db = OpenOrFail(options, "/db");
+    for (int i = 0; i < 200; i += 2) ASSERT_TRUE(db->Put(WriteOptions(), KeyAt(i), "v").ok());
+    ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+    ASSERT_TRUE(db->Refilter({.filter = "ribbon"}).ok());
+    db.reset();
+    options.filter = "ribbon";
+    faults.Add(
+        FaultRule::Error(InjectedIoError()).On({FileOperation::Kind::kOpenForReading}, "*.flt"));
+    db = OpenOrFail(options, "/db");
+    EXPECT_EQ(FilesWith(*db, "ribbon"), 0u);
+    faults.Clear();
+    const auto info = db->Refilter({.filter = filter});
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_EQ(info->files_refiltered, 1u);
+    db.reset();
+    options.filter.clear();
+    db = OpenOrFail(options, "/db");
+    EXPECT_EQ(FilesWith(*db, filter), 1u);
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  }
+}
+
 TEST(RefilterDamage, AFullDiskKeepsTheOldFiltersAndLeavesNoFiles) {
   const auto memory = NewUnrecordedFileSystem();
   FaultFileSystem faults(memory.get(), 1);
