@@ -253,7 +253,8 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.column_family_name = name_;
   builder.column_family_id = id_;
   builder.level = static_cast<uint32_t>(level);
-  builder.num_levels = kNumLevels;
+  builder.num_levels =
+      static_cast<uint32_t>(std::max(options_->compaction.num_levels(), level + 1));
   builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
   return builder;
 }

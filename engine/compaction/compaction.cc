@@ -6,6 +6,19 @@
 
 namespace winnow {
 
+bool AllIdle(const Version::Files& files) {
+  for (const auto& file : files) {
+    if (!IsIdle(*file)) return false;
+  }
+  return true;
+}
+
+uint64_t TotalBytes(const Version::Files& files) {
+  uint64_t bytes = 0;
+  for (const auto& file : files) bytes += file->metadata().file_bytes;
+  return bytes;
+}
+
 bool LevelZeroGoesTo(const Version& version, int level) {
   for (const auto& file : version.files(0)) {
     if (file->being_compacted && file->compacted_into == level) return true;

@@ -19,6 +19,9 @@ inline bool IsIdle(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(databa
   return !file.being_compacted && !file.quarantined;
 }
 
+bool AllIdle(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+uint64_t TotalBytes(const Version::Files& files);
+
 // A compaction of level 0 writes to `level`: an output may lie anywhere in the range of its inputs,
 // and nothing else may come there meanwhile.
 bool LevelZeroGoesTo(const Version& version, int level)

@@ -4,6 +4,7 @@
 #include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "filter/base/shown_text.h"
+#include "winnow/options.h"
 
 namespace winnow {
 
@@ -11,7 +12,16 @@ namespace {
 
 constexpr std::string_view kFifoPrefix = "fifo:";
 
+// As LevelDB has. With a multiplier of 10 the seventh is a hundred thousand times as large as the
+// smallest.
+constexpr int kNumLevelsWithoutTiers = 7;
+
 }  // namespace
+
+int CompactionStyle::num_levels() const {
+  const bool has_tiers = kind == Kind::kLazyLeveled || kind == Kind::kTiered;
+  return has_tiers ? kNumLevels : kNumLevelsWithoutTiers;
+}
 
 std::string CompactionStyle::ToString() const {
   switch (kind) {

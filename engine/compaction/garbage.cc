@@ -46,7 +46,7 @@ std::optional<GarbagePath> PathOfGarbage(const Version& version, const ColumnFam
   path.below = level + 1;
   if (!has_tiers) return path;
   path.most_times_larger = options.level_size_multiplier;
-  const int last = LastCompactedLevel(options);
+  const int last = LastCompactedLevel(version, options);
   // Empty levels are on nobody's way: a tier is merged with the next run, wherever that lies.
   while (path.below <= last && version.num_files(path.below) == 0) path.below++;
   if (path.below > last) return std::nullopt;
@@ -79,7 +79,7 @@ int LevelWithGarbage(const Version& version, const ColumnFamilyOptions& options,
   if (LevelZeroHasGarbage(version)) return 0;
   // Linear in the number of files while none has garbage; files with range deletions cost a look at
   // those that they overlap.
-  for (int level = 1; level < LastCompactedLevel(options); level++) {
+  for (int level = 1; level < LastCompactedLevel(version, options); level++) {
     if (version.num_files(level) == 0) continue;
     const std::optional<GarbagePath> path = PathOfGarbage(version, options, has_tiers, level);
     if (!path.has_value()) continue;

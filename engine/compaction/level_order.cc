@@ -110,12 +110,14 @@ void LevelOrder::Offer(const std::shared_ptr<const Version>& version, int level,
   }
 }
 
-void LevelOrder::Picked(const SstableFile& file) {
-  picked_.insert(file.number());
-  // Where nobody asks for the order, nothing else forgets those that have left.
-  if (picked_.size() > kMostPicked) picked_.erase(picked_.begin());
+void LevelOrder::Picked(const Version::Files& files) {
+  for (const auto& file : files) {
+    picked_.insert(file->number());
+    // Where nobody asks for the order, nothing else forgets those that have left.
+    if (picked_.size() > kMostPicked) picked_.erase(picked_.begin());
+  }
   // A copy: the file, and its key, will be gone by the next turn.
-  if (is_turn()) last_in_turn_ = file.largest_user_key();
+  if (is_turn()) last_in_turn_ = files.back()->largest_user_key();
   num_picks_++;
 }
 

@@ -37,8 +37,9 @@ class LevelOrder {
              absl::FunctionRef<bool(const std::shared_ptr<SstableFile>&)> take)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // The file goes down now. If it comes back, since its compaction fails, others go first.
-  void Picked(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The files go down together now, the first by key first. If they come back, since their
+  // compaction fails, others go first.
+  void Picked(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
  private:
   void Refresh(const std::shared_ptr<const Version>& version, int level)

@@ -5,6 +5,7 @@
 #include "engine/compaction/fifo_picker.h"
 #include "engine/compaction/garbage.h"
 #include "engine/compaction/small_files.h"
+#include "engine/compaction/tier_drain.h"
 #include "engine/compaction/tiered_picker.h"
 #include "engine/compaction/trivial_move.h"
 
@@ -15,22 +16,17 @@ namespace {
 constexpr size_t kMinFilesWithinLevelZero = 4;
 constexpr const char* kReadersPassedDeletions = "readers passed many deletions";
 
-uint64_t TotalBytes(const Version::Files& files) {
-  uint64_t bytes = 0;
-  for (const auto& file : files) bytes += file->metadata().file_bytes;
-  return bytes;
-}
-
-bool AllIdle(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-  for (const auto& file : files) {
-    if (!IsIdle(*file)) return false;
-  }
-  return true;
-}
-
 bool AnyCompacted(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   for (const auto& file : files) {
     if (file->being_compacted) return true;
+  }
+  return false;
+}
+
+bool AnyCompactedInTiers(const Version& version, const ColumnFamilyOptions& options)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  for (int level = 1; level < LastCompactedLevel(version, options); level++) {
+    if (AnyCompacted(version.files(level))) return true;
   }
   return false;
 }
@@ -170,6 +166,15 @@ std::unique_ptr<Compaction> FindGarbageOfLevelZero(const std::shared_ptr<const V
 
 }  // namespace
 
+int LastCompactedLevel(const Version& version, const ColumnFamilyOptions& options) {
+  const int deepest = options.allow_ingest_behind ? kNumLevels - 2 : kNumLevels - 1;
+  const int last = std::min(options.compaction.num_levels() - 1, deepest);
+  for (int level = deepest; level > last; level--) {
+    if (version.num_files(level) > 0) return level;
+  }
+  return last;
+}
+
 // With a base of 256 MB, a multiplier of 10 and 300 GB in the deepest level:
 //
 //   level      1       2        3        4       5        6
@@ -182,7 +187,7 @@ std::unique_ptr<Compaction> FindGarbageOfLevelZero(const std::shared_ptr<const V
 // level, and levels appear above it as it grows.
 LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptions& options) {
   LevelTargets targets;
-  const int deepest = LastCompactedLevel(options);
+  const int deepest = LastCompactedLevel(version, options);
   uint64_t largest_bytes = 0;
   int first_with_files = kNumLevels;
   for (int level = 1; level <= deepest; level++) {
@@ -224,7 +229,7 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
   for (const auto& file : version.files(0)) idle_level0_files += IsIdle(*file) ? 1 : 0;
   scores.score[0] = static_cast<double>(idle_level0_files) /
                     static_cast<double>(options.level0_compaction_trigger);
-  const int last = LastCompactedLevel(options);
+  const int last = LastCompactedLevel(version, options);
   for (int level = targets.base_level; level < last; level++) {
     uint64_t idle_bytes = 0;
     for (const auto& file : version.files(level)) {
@@ -285,7 +290,7 @@ std::unique_ptr<Compaction> CompactionPicker::FindGarbage(
       return compaction;
     }
   }
-  for (int level = std::max(from, 1); level < LastCompactedLevel(options); level++) {
+  for (int level = std::max(from, 1); level < LastCompactedLevel(*version, options); level++) {
     const std::optional<GarbagePath> path = PathOfGarbage(*version, options, has_tiers, level);
     if (!path.has_value()) continue;
     for (const auto& file : version->files(level)) {
@@ -310,7 +315,7 @@ std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const V
     if (compaction->output_level != static_cast<int>(level) + 1) continue;
     if (compaction->inputs[level].empty()) break;
     // That of a file which went for its deletions, too: it need not go again in its turn.
-    orders_[static_cast<int>(level)].Picked(*compaction->inputs[level][0]);
+    orders_[static_cast<int>(level)].Picked(compaction->inputs[level]);
   }
   return compaction;
 }
@@ -319,10 +324,14 @@ std::unique_ptr<Compaction> CompactionPicker::FindInTiers(
     const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
     int level) const {
   if (level > 0) {
+    // Level 0 needs whole runs, all idle at one moment, which ranges that go down one beside
+    // another would never leave it.
+    const bool level_zero_waits = ComputeTierScores(*version, options).score[0] >= 1;
+    if (level_zero_waits && AnyCompactedInTiers(*version, options)) return nullptr;
     if (auto move = FindRunToDrain(version, options)) return move;
     return FindInLevel(version, options, level);
   }
-  const int last = LastCompactedLevel(options);
+  const int last = LastCompactedLevel(*version, options);
   if (GoesToLastLevel(*version, options)) return FindFromLevelZero(version, options, last);
   if (!AnyCompacted(version->files(0))) {
     if (auto merge = FindTierMerge(version, options, IsDraining(*version, options))) return merge;
@@ -401,7 +410,9 @@ std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
   const auto take = [&](const std::shared_ptr<SstableFile>& file)
                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
                           compaction = OneFileDown(version, options, level, level + 1, file);
-                          return compaction != nullptr;
+                          if (compaction == nullptr) return false;
+                          if (HasTiers(*version, options)) WidenDrain(options, compaction.get());
+                          return true;
                         };
   orders_[level].Offer(version, level, take);
   return compaction;
@@ -421,7 +432,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
   std::optional<std::string> high(end);
   // All files that overlap the range join, which may widen it, until nothing outside overlaps: then
   // the inputs hold every version of their keys and can go straight to the deepest level.
-  const int last = LastCompactedLevel(options);
+  const int last = LastCompactedLevel(*version, options);
   for (size_t count = 0;;) {
     for (int level = 0; level <= last; level++) {
       const std::string_view low_view = low.has_value() ? *low : std::string_view();

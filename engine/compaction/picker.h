@@ -15,16 +15,16 @@
 
 namespace winnow {
 
-// The deepest level that compactions write to: the last, or the one above it where that is for what
-// is ingested behind everything else.
-inline int LastCompactedLevel(const ColumnFamilyOptions& options) {
-  return options.allow_ingest_behind ? kNumLevels - 2 : kNumLevels - 1;
-}
+// The deepest level that compactions write to: the last one that the style makes use of, or a
+// deeper one where another style has left something. The last of all is not for them where it is
+// for what is ingested behind everything else.
+int LastCompactedLevel(const Version& version, const ColumnFamilyOptions& options);
 
 // The deepest level for what is ingested in front of everything else. With fifo the oldest data is
 // the deepest.
-inline int DeepestIngestLevel(const ColumnFamilyOptions& options) {
-  return options.compaction.kind == CompactionStyle::Kind::kFifo ? 0 : LastCompactedLevel(options);
+inline int DeepestIngestLevel(const Version& version, const ColumnFamilyOptions& options) {
+  const bool is_fifo = options.compaction.kind == CompactionStyle::Kind::kFifo;
+  return is_fifo ? 0 : LastCompactedLevel(version, options);
 }
 
 // How large each level may be. The deepest level with data sets the scale: the level above it may

@@ -14,23 +14,26 @@ namespace {
 // outputs will have to rewrite.
 constexpr uint64_t kMaxNextLevelOverlapFiles = 10;
 
-// A table that ends where a file of the next level ends is compacted again without the neighbour
+// A table that ends where a file of the run below ends is compacted again without the neighbour
 // that its last keys would have reached into; RocksDB aligns its outputs for the same reason. Where
 // such ends are many the table can wait for a later one.
 constexpr uint64_t kLeastPercentAtBorder = 30;
 constexpr uint64_t kPercentForEachBorder = 5;
 constexpr uint64_t kMostPercentAtBorder = 70;
 
-// Where tables end, by the files of the next level. A file counts once keys have passed its end
+// Where tables end, by the files of the run below. A file counts once keys have passed its end
 // while a table was open. That counts a file late, when its last key has gone by, so that an output
 // overlaps at most one file more.
 class TableEnds {
  public:
-  TableEnds(const Version::Files& next_level, const InternalKeyComparator& comparator,
-            uint64_t target_bytes)
-      : files_(next_level),
+  TableEnds(const Version::Files& next_run, const InternalKeyComparator& comparator,
+            uint64_t target_bytes, bool waits_for_border)
+      : files_(next_run),
         comparator_(comparator),
         target_bytes_(target_bytes),
+        most_bytes_before_border_(waits_for_border && target_bytes < UINT64_MAX / 2
+                                      ? target_bytes + target_bytes / 2
+                                      : target_bytes),
         limit_bytes_(target_bytes > UINT64_MAX / kMaxNextLevelOverlapFiles
                          ? UINT64_MAX
                          : target_bytes * kMaxNextLevelOverlapFiles) {}
@@ -49,7 +52,7 @@ class TableEnds {
     in_table_ = true;
     // At once, whatever its size, before the next user key.
     if (overlap_bytes_ > limit_bytes_) return 0;
-    if (!at_border) return target_bytes_;
+    if (!at_border) return index_ < files_.size() ? most_bytes_before_border_ : target_bytes_;
     const uint64_t percent = std::min(
         kLeastPercentAtBorder + (num_borders_ - 1) * kPercentForEachBorder, kMostPercentAtBorder);
     return target_bytes_ / 100 * percent;
@@ -60,6 +63,7 @@ class TableEnds {
   const Version::Files& files_;
   const InternalKeyComparator& comparator_;
   const uint64_t target_bytes_;
+  const uint64_t most_bytes_before_border_;
   const uint64_t limit_bytes_;
   size_t index_ = 0;
   uint64_t overlap_bytes_ = 0;
@@ -194,7 +198,7 @@ class SstableRun {
         comparator_(comparator),
         collectors_(options.collectors),
         table_(options, result),
-        ends_(options.next_level, comparator, options.target_file_bytes),
+        ends_(options.next_run, comparator, options.target_file_bytes, options.waits_for_border),
         tombstones_(tombstones, comparator) {}
 
   absl::Status BeginUserKey(std::string_view user_key) {
@@ -259,9 +263,10 @@ class SstableRun {
 
 // A table ends where the next entry starts a new user key and
 //
-// 1. the table has reached its target size,
-// 2. it is large enough and a file of the next level ends, or
-// 3. it overlaps too much of the next level.
+// 1. the table has reached its target size (in tiers, half of it more while files of the run below
+//    may end),
+// 2. it is large enough and a file of the run below ends, or
+// 3. it overlaps too much of that run.
 //
 // So a table may be larger than its target by all versions of one user key, and never splits them;
 // where the family has collectors, by a group of keys (a range tombstone that begins within one may

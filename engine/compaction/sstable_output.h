@@ -32,9 +32,12 @@ struct SstableOutputOptions {
   // Null: nobody limits the rate. `cancelled` ends waits, too.
   BackgroundRateLimiter* rate_limiter = nullptr;
   BackgroundRateLimiter::Priority priority = BackgroundRateLimiter::Priority::kCompaction;
-  // Files of the level below the output (sorted): a table ends early where one of them does, and
-  // rather than overlapping so many of them that compacting it again becomes expensive.
-  Version::Files next_level;
+  // Files of the sorted run below the output, in order: a table ends early where one of them does,
+  // and rather than overlapping so many of them that compacting it again becomes expensive.
+  Version::Files next_run;
+  // For tiers, whose ranges go down together: a table may be half as large again as its target, so
+  // as to end where one of them does.
+  bool waits_for_border = false;
   // A table ends only where these say that one may; null: between any two user keys.
   const EntryCollectorFactory* collectors = nullptr;
 };

@@ -17,16 +17,13 @@ namespace {
 // compaction has the same default (max_size_amplification_percent = 200).
 constexpr uint64_t kMostTimesLastLevel = 2;
 
-// What lazy leveling lets gather above the last level, for what leveled compaction keeps there.
-// That is always there; this grows from nothing to twice as much and goes down as a whole, so that
-// it is the same on average. What goes down meets the last level at once: the more goes together,
-// the less is written for each byte of it.
-constexpr double kMostTimesLeveled = 2;
+// What lazy leveling lets gather above the last level, for each byte of it. What goes down meets
+// that part of the last level at once: the more lies above it, the less is written for each byte.
+constexpr double kMostAboveLastLevel = 0.5;
 
 constexpr const char* kLevelZeroIsFull = "level 0 is full";
 constexpr const char* kRunOverEmptyLevel = "a run lies over an empty level";
 constexpr const char* kTooMuchAboveLastLevel = "too much lies above the last level";
-constexpr const char* kRunsGoDownTogether = "runs go down together";
 
 bool IsLazy(const ColumnFamilyOptions& options) {
   return options.compaction.kind == CompactionStyle::Kind::kLazyLeveled;
@@ -39,28 +36,8 @@ uint64_t BytesAboveLastLevel(const Version& version, int last) {
 }
 
 double MostBytesAboveLastLevel(const Version& version, const ColumnFamilyOptions& options) {
-  const uint64_t last_bytes = version.level_bytes(LastCompactedLevel(options));
-  return kMostTimesLeveled * static_cast<double>(std::max(last_bytes, options.level_base_bytes)) /
-         options.level_size_multiplier;
-}
-
-// Lazy leveling, with `deepest_bytes` in the level above the last and `bytes_above` over it:
-// whether they are due to go down, and better as one run. A byte that goes down costs a share of
-// writing the last level again, the smaller the more of them go; to make one run costs each of them
-// one write.
-bool ShouldGoDownTogether(const Version& version, const ColumnFamilyOptions& options,
-                          uint64_t deepest_bytes, uint64_t bytes_above) {
-  const double all = static_cast<double>(deepest_bytes) + static_cast<double>(bytes_above);
-  if (deepest_bytes == 0 || all < MostBytesAboveLastLevel(version, options)) return false;
-  const auto last_bytes = static_cast<double>(version.level_bytes(LastCompactedLevel(options)));
-  return last_bytes / static_cast<double>(deepest_bytes) > last_bytes / all + 1;
-}
-
-bool AllIdleIn(const Version& version, int level) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-  const Version::Files& files = version.files(level);
-  return std::all_of(files.begin(), files.end(),
-                     [](const auto& file)
-                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return IsIdle(*file); });
+  const uint64_t last_bytes = version.level_bytes(LastCompactedLevel(version, options));
+  return kMostAboveLastLevel * static_cast<double>(std::max(last_bytes, options.level_base_bytes));
 }
 
 std::unique_ptr<Compaction> MoveOfRun(const std::shared_ptr<const Version>& version,
@@ -85,7 +62,7 @@ std::unique_ptr<Compaction> FindRunOverEmptyLevel(const std::shared_ptr<const Ve
     int from = to - 1;
     while (from >= 1 && version->num_files(from) == 0) from--;
     // What lies above a busy run must not pass it.
-    if (from < 1 || !AllIdleIn(*version, from)) return nullptr;
+    if (from < 1 || !AllIdle(version->files(from))) return nullptr;
     return MoveOfRun(version, options, from, to);
   }
   return nullptr;
@@ -95,7 +72,7 @@ std::unique_ptr<Compaction> FindRunOverEmptyLevel(const std::shared_ptr<const Ve
 
 bool HasTiers(const Version& version, const ColumnFamilyOptions& options) {
   if (!IsLazy(options) && options.compaction.kind != CompactionStyle::Kind::kTiered) return false;
-  for (int level = 0; level <= LastCompactedLevel(options); level++) {
+  for (int level = 0; level <= LastCompactedLevel(version, options); level++) {
     // Linear in the number of files at every pick, for a look at one flag of each.
     for (const auto& file : version.files(level)) {
       if (file->quarantined) return false;
@@ -110,7 +87,7 @@ LevelScores ComputeTierScores(const Version& version, const ColumnFamilyOptions&
   for (const auto& file : version.files(0)) idle_level0_files += IsIdle(*file) ? 1 : 0;
   scores.score[0] = static_cast<double>(idle_level0_files) /
                     static_cast<double>(options.level0_compaction_trigger);
-  const int last = LastCompactedLevel(options);
+  const int last = LastCompactedLevel(version, options);
   if (IsLazy(options)) {
     scores.score[static_cast<size_t>(last) - 1] =
         static_cast<double>(BytesAboveLastLevel(version, last)) /
@@ -121,7 +98,8 @@ LevelScores ComputeTierScores(const Version& version, const ColumnFamilyOptions&
 }
 
 bool GoesToLastLevel(const Version& version, const ColumnFamilyOptions& options) {
-  return IsLazy(options) && BytesAboveLastLevel(version, LastCompactedLevel(options)) == 0 &&
+  return IsLazy(options) &&
+         BytesAboveLastLevel(version, LastCompactedLevel(version, options)) == 0 &&
          static_cast<double>(version.level_bytes(0)) >= MostBytesAboveLastLevel(version, options);
 }
 
@@ -129,11 +107,11 @@ bool GoesToLastLevel(const Version& version, const ColumnFamilyOptions& options)
 // 0 meanwhile waits there.
 std::unique_ptr<Compaction> FindTierMerge(const std::shared_ptr<const Version>& version,
                                           const ColumnFamilyOptions& options, bool draining) {
-  const int last = LastCompactedLevel(options);
+  const int last = LastCompactedLevel(*version, options);
   int deepest = !IsLazy(options) ? last : (draining ? last - 2 : last - 1);
   // What is being compacted, and below it, takes nothing from above.
   for (int level = 0; level <= deepest; level++) {
-    if (!AllIdleIn(*version, level)) deepest = level - 1;
+    if (!AllIdle(version->files(level))) deepest = level - 1;
   }
   if (deepest < 1 || version->num_files(0) == 0) return nullptr;
   if (auto move = FindRunOverEmptyLevel(version, options, deepest)) return move;
@@ -147,19 +125,13 @@ std::unique_ptr<Compaction> FindTierMerge(const std::shared_ptr<const Version>& 
   const uint64_t deepest_bytes = bytes[static_cast<size_t>(deepest)];
   const bool is_too_much =
       !IsLazy(options) && deepest_bytes > 0 && above_deepest >= kMostTimesLastLevel * deepest_bytes;
-  const bool go_down_together =
-      IsLazy(options) && deepest == last - 1 &&
-      ShouldGoDownTogether(*version, options, deepest_bytes, above_deepest);
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
-  compaction->reason = is_too_much        ? kTooMuchAboveLastLevel
-                       : go_down_together ? kRunsGoDownTogether
-                                          : kLevelZeroIsFull;
+  compaction->reason = is_too_much ? kTooMuchAboveLastLevel : kLevelZeroIsFull;
   compaction->output_level =
-      is_too_much || go_down_together
-          ? deepest
-          : TierToMergeInto(version->level_bytes(0),
-                            std::span(bytes).subspan(1, static_cast<size_t>(deepest)));
+      is_too_much ? deepest
+                  : TierToMergeInto(version->level_bytes(0),
+                                    std::span(bytes).subspan(1, static_cast<size_t>(deepest)));
   for (int level = 0; level <= compaction->output_level; level++) {
     compaction->inputs[static_cast<size_t>(level)] = version->files(level);
   }
@@ -169,13 +141,13 @@ std::unique_ptr<Compaction> FindTierMerge(const std::shared_ptr<const Version>& 
 
 std::unique_ptr<Compaction> FindRunToDrain(const std::shared_ptr<const Version>& version,
                                            const ColumnFamilyOptions& options) {
-  const int drained = LastCompactedLevel(options) - 1;
+  const int drained = LastCompactedLevel(*version, options) - 1;
   // A merge that writes there has its output anywhere in its range, and the run must not come
   // between.
   if (version->num_files(drained) > 0 || LevelZeroGoesTo(*version, drained)) return nullptr;
   int from = drained - 1;
   while (from >= 1 && version->num_files(from) == 0) from--;
-  if (from < 1 || !AllIdleIn(*version, from)) return nullptr;
+  if (from < 1 || !AllIdle(version->files(from))) return nullptr;
   return MoveOfRun(version, options, from, drained);
 }
 
@@ -184,7 +156,7 @@ std::unique_ptr<Compaction> FindRunToDrain(const std::shared_ptr<const Version>&
 LevelScores CompactionPicker::Scores(const Version& version,
                                      const ColumnFamilyOptions& options) const {
   LevelScores scores = ComputeScores(version, options);
-  const int last = LastCompactedLevel(options);
+  const int last = LastCompactedLevel(version, options);
   if (IsDraining(version, options)) {
     double& drained = scores.score[static_cast<size_t>(last) - 1];
     drained = std::max(drained, 1.0);
@@ -203,7 +175,7 @@ bool CompactionPicker::IsDraining(const Version& version,
                                   const ColumnFamilyOptions& options) const {
   const bool is_lazy = options.compaction.kind == CompactionStyle::Kind::kLazyLeveled;
   if (!is_lazy || !HasTiers(version, options)) return false;
-  const int drained = LastCompactedLevel(options) - 1;
+  const int drained = LastCompactedLevel(version, options) - 1;
   if (version.num_files(drained) == 0) return false;
   return is_draining_ ||
          ComputeTierScores(version, options).score[static_cast<size_t>(drained)] >= 1;

@@ -215,6 +215,22 @@ CollectionMoment DatabaseJobs::MomentOf(const ColumnFamilyState& family) const {
   return moment;
 }
 
+namespace {
+
+// Along whose ends the outputs are cut: of the level below, or with lazy leveling of the next run,
+// with which they go down one day. A tier is merged with all of what lies below it, wherever its
+// files end.
+Version::Files RunBelow(const Compaction& compaction, const ColumnFamilyOptions& options) {
+  if (options.compaction.kind == CompactionStyle::Kind::kTiered) return {};
+  int level = compaction.output_level + 1;
+  if (options.compaction.kind == CompactionStyle::Kind::kLazyLeveled) {
+    while (level < kNumLevels && compaction.version->num_files(level) == 0) level++;
+  }
+  return level < kNumLevels ? compaction.version->files(level) : Version::Files();
+}
+
+}  // namespace
+
 absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
                                            const ColumnFamilyOptions& options,
                                            const Compaction& compaction,
@@ -229,17 +245,12 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   job.output.on_written = [recorder = parts_.recorder](uint64_t bytes) {
     recorder->Local().Add(Ticker::kCompactionBytesWritten, bytes);
   };
-  // Outputs are cut where they would overlap too much of the level below, or the next compaction of
+  // Outputs are cut where they would overlap too much of the run below, or the next compaction of
   // one of them would be a large one. Within level 0 they are not, where fewer files are the aim.
   if (compaction.output_level > 0) {
     job.output.target_file_bytes = options.target_file_bytes;
-  }
-  // A run between tiers is merged with all of what lies below it, wherever its files end.
-  const bool goes_down_by_file = options.compaction.kind == CompactionStyle::Kind::kLeveled ||
-                                 compaction.output_level + 1 == LastCompactedLevel(options);
-  if (goes_down_by_file && compaction.output_level > 0 &&
-      compaction.output_level + 1 < kNumLevels) {
-    job.output.next_level = compaction.version->files(compaction.output_level + 1);
+    job.output.next_run = RunBelow(compaction, options);
+    job.output.waits_for_border = options.compaction.kind == CompactionStyle::Kind::kLazyLeveled;
   }
   // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
   // version alone, which stays unless it is a deletion with nothing left to hide.

@@ -50,6 +50,7 @@ struct DatabaseJobs::RefilterJob {
   filter::FilterKeyExtractor key;
   std::string spec_text;  // without the range filter, which a table has or not
   std::string key_text;
+  int num_levels = 0;
   // Under a budget of filter memory, which has a plan for each level: not empty. What the plan says
   // while the job runs plays no part, or the job would not end; nor does the size of what has been
   // written since, or made by the job.
@@ -154,7 +155,7 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   // All tables of a database that were not ingested have it: look-ups hash once for all of them.
   options.hash_seed = parts_.versions->hash_seed();
   options.context.level = level;
-  options.context.num_levels = kNumLevels;
+  options.context.num_levels = std::max(job->num_levels, level + 1);
   options.readahead_bytes = parts_.options->compaction_readahead_bytes();
   options.paced = {parts_.rate_limiter,
                    BackgroundRateLimiter::Priority::kCompaction,
@@ -261,6 +262,7 @@ void DatabaseJobs::TakePresentSettings(RefilterJob* job) const {
   }
   job->spec_text = PointFilterText(filter::ToString(job->spec));
   job->key_text = job->key.ToString();
+  job->num_levels = job->family->options().compaction.num_levels();
   job->without_own.clear();
   job->done.clear();
   // Of tables with this number or a larger one the size plays no part.

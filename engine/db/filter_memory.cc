@@ -68,6 +68,7 @@ std::vector<FamilyTree> DBImpl::TreesNow() const {
     tree.id = id;
     tree.name = std::string(family->name());
     tree.spec = family->filter_spec();
+    tree.num_levels = family->options().compaction.num_levels();
     tree.version = family->version();
     uint64_t in_memory = family->active().num_entries();
     for (const auto& memtable : family->immutables) in_memory += memtable->num_entries();

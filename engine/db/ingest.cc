@@ -201,7 +201,7 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
     if (options.behind) {
       WINNOW_RETURN_IF_ERROR(WithContext(CheckRoomBehind(version, range), job->tables[i].path));
     } else {
-      level = LevelForNewer(version, range, DeepestIngestLevel(family.options()));
+      level = LevelForNewer(version, range, DeepestIngestLevel(version, family.options()));
     }
     job->info.levels.push_back(level);
     auto change = std::find_if(edit->families.begin(), edit->families.end(),
@@ -359,7 +359,7 @@ absl::StatusOr<std::unique_ptr<SstWriter>> DBImpl::NewSstWriter(ColumnFamily* fa
     {
       DatabaseLock lock(&mutex_);
       // By the settings of the last level, where most of what is loaded in bulk ends up.
-      builder = Own(family)->BuilderOptions(kNumLevels - 1);
+      builder = Own(family)->BuilderOptions(Own(family)->options().compaction.num_levels() - 1);
     }
     return CreateSstWriter(std::move(builder), Own(family)->shared_merge_operator(), path,
                            FileSystemOf(options_), Own(family)->ttl());

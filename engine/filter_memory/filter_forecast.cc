@@ -106,8 +106,9 @@ class Forecast {
     for (const auto& [key, sums] : levels) {
       // Rates take long to compute: those of a level's mean file are near enough for all of them.
       const double keys_of_file = sums.num_keys / static_cast<double>(sums.num_files);
-      units[key] = ExpectedUnits(trees_[key.first].spec, {key.second, kNumLevels}, bits.at(key),
-                                 static_cast<uint64_t>(keys_of_file));
+      const FamilyTree& tree = trees_[key.first];
+      units[key] = ExpectedUnits(tree.spec, {key.second, std::max(tree.num_levels, key.second + 1)},
+                                 bits.at(key), static_cast<uint64_t>(keys_of_file));
     }
     std::vector<PlannedFilter> rewritten;
     for (const TreeFilter& filter : filters_) {

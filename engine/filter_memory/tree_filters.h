@@ -24,6 +24,7 @@ struct FamilyTree {
   std::string name;
   filter::FilterSpec spec;
   std::shared_ptr<const Version> version;
+  int num_levels = kNumLevels;  // that its compaction style makes use of
   // Filter keys of the table that its next flush will write, as far as they are known.
   double expected_flush_keys = 0;
   // Its tables may be given other filters, but for those on levels that are about to be compacted.

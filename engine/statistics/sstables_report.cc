@@ -104,8 +104,10 @@ std::string SstablesJson(const Version& version) {
 // Whoever reads this counts lines and splits at the quotes: LevelDB escapes only what cannot be
 // printed, so that a quote inside a key stays as it is.
 std::string SstablesByLevel(const Version& version) {
+  // At least those that LevelDB has, empty or not.
+  const int num_levels = std::max(CompactionStyle().num_levels(), version.deepest_level() + 1);
   std::string text;
-  for (int level = 0; level < kNumLevels; level++) {
+  for (int level = 0; level < num_levels; level++) {
     absl::StrAppend(&text, "--- level ", level, " ---\n");
     for (const auto& file : version.files(level)) {
       absl::StrAppend(&text, " ", file->metadata().number, ":", file->metadata().file_bytes, "['");

@@ -170,7 +170,7 @@ absl::Status FilterComparison::BuildAndAsk(const TableKeys& keys, int level, dou
                                            ComparedFilter* candidate) {
   filter::FilterBuildContext context;
   context.level = level;
-  context.num_levels = kNumLevels;
+  context.num_levels = std::max(CompactionStyle().num_levels(), level + 1);
   const auto begin = std::chrono::steady_clock::now();
   WINNOW_ASSIGN_OR_RETURN(
       const auto builder,

@@ -17,14 +17,17 @@ namespace winnow {
 struct CompactionStyle {
   enum class Kind {
     // Each level is level_size_multiplier times larger than the one above it; files go down one by
-    // one. Least space (1.1 times the data) and most writing.
+    // one. Least space (1.1 times the data) and most writing. Levels 0 to 6.
     kLeveled,
     // Lazy leveling (Dayan and Idreos, "Dostoevsky", SIGMOD 2018). The levels above the last hold
     // runs that are merged seldom: as many as levels are there, so that the next of them takes what
-    // level 0 has. Once they have 2 / level_size_multiplier of what the last level has, they go
-    // down to it together. Space as kLeveled, on average. The deeper the tree, the less it
-    // writes beside kLeveled: as much with 200 memtables of data, four fifths with 1,800. A look-up
-    // asks up to six runs and level 0: of absent keys, a few filters more.
+    // level 0 has. Once they have 5 / level_size_multiplier of what the last level has, they go
+    // down to it together, key range by key range: each range of the last level is written once for
+    // all runs. So half of the data again lies above the last level at times, a quarter on average.
+    // The deeper the tree, the less it writes beside kLeveled: about six tenths with 1,800
+    // memtables
+    // of data, the less the more. A look-up asks up to fifteen runs and level 0: of absent keys, a
+    // few filters more.
     kLazyLeveled,
     // The last level is a run as the others and is merged, whole, once twice its size lies above
     // it. Least writing; up to three times the data in space, and once more while that merge runs.
@@ -41,6 +44,9 @@ struct CompactionStyle {
 
   static CompactionStyle Fifo(uint64_t bytes) { return {Kind::kFifo, bytes}; }
   bool operator==(const CompactionStyle&) const = default;
+  // Of how many levels, from level 0 on, it makes use: 7, or of all (kNumLevels) where each holds a
+  // tier. What another style has left on a deeper level stays there, and is the last level.
+  int num_levels() const;
   // "leveled", "lazy_leveled", "tiered", "fifo:1073741824".
   std::string ToString() const;
 };

@@ -37,7 +37,9 @@ inline constexpr size_t kMaxKeyBytes = size_t{1} << 20;          // 1 MiB
 inline constexpr size_t kMaxValueBytes = size_t{1} << 30;        // 1 GiB
 inline constexpr size_t kMaxBatchBytes = (size_t{1} << 31) - 1;  // of one WriteBatch
 inline constexpr size_t kMaxColumnFamilies = 10'000;             // of a database at one time
-inline constexpr int kNumLevels = 7;
+// Level 0 and 15 sorted runs; compaction styles make use of some or all
+// (winnow/compaction_style.h).
+inline constexpr int kNumLevels = 16;
 inline constexpr uint64_t kMaxTtlSeconds = 3'153'600'000;  // 100 years of 365 days
 
 // Settings of one column family. All but the comparator may be changed when the database is opened

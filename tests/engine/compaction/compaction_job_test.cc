@@ -100,7 +100,7 @@ TEST(TablesOfACompaction, EndWhereTablesOfTheNextLevelDo) {
   CompactionJobOptions options;
   options.output.store = *store;
   options.output.target_file_bytes = kTargetBytes;
-  options.output.next_level = levels[3];
+  options.output.next_run = levels[3];
   uint64_t next_number = 10;
   options.output.new_file_number = [&] { return next_number++; };
   CompactionJobResult result;

@@ -74,7 +74,7 @@ uint64_t PickOne(LevelOrder* order, const std::shared_ptr<const Version>& versio
   uint64_t number = 0;
   order->Offer(version, kLevel, [&](const std::shared_ptr<SstableFile>& file) {
     number = file->number();
-    order->Picked(*file);
+    order->Picked({file});
     return true;
   });
   return number;
@@ -240,7 +240,7 @@ TEST(LevelOrder, ForgetsTheOldestOfMorePicksThanItRemembers) {
   const auto version = levels.version();
   LevelOrder order;
   EXPECT_EQ(PickOne(&order, version), best);
-  for (const auto& file : version->files(kLevel + 2)) order.Picked(*file);
+  for (const auto& file : version->files(kLevel + 2)) order.Picked({file});
   EXPECT_EQ(PickOne(&order, version), best) << "that it was picked is forgotten";
 }
 

@@ -135,11 +135,15 @@ bool Overlaps(const SstableFile& file, const std::pair<std::string, std::string>
 // The outputs may lie anywhere in the inputs' range: no other file of their level, or of a level
 // that they pass on the way down, may be there.
 void ExpectOutputFits(const Compaction& compaction) {
-  const auto range = RangeOf(compaction);
+  // What comes from above; the inputs of the output level may reach further.
+  Compaction above = compaction;
+  above.inputs[static_cast<size_t>(compaction.output_level)].clear();
   int first_level = 0;
   while (compaction.inputs[static_cast<size_t>(first_level)].empty()) first_level++;
   for (int level = first_level + 1; level <= compaction.output_level; level++) {
     const auto& inputs = compaction.inputs[static_cast<size_t>(level)];
+    const bool is_output = level == compaction.output_level || compaction.output_level == 0;
+    const auto range = RangeOf(is_output ? compaction : above);
     for (const auto& file : compaction.version->files(level)) {
       if (Contains(inputs, file.get())) continue;
       EXPECT_FALSE(Overlaps(*file, range))
@@ -155,11 +159,12 @@ TEST(LevelTargets, GrowByTheMultiplierAndStartNoDeeperThanTheFirstLevelWithFiles
     const auto version = RandomTree(random).version();
     const LevelTargets targets = ComputeLevelTargets(*version, SmallLevels());
     ASSERT_GE(targets.base_level, 1);
-    ASSERT_LT(targets.base_level, kNumLevels);
+    const int last = LastCompactedLevel(*version, SmallLevels());
+    ASSERT_LE(targets.base_level, last);
     for (int level = 1; level < targets.base_level; level++) {
       ASSERT_EQ(version->num_files(level), 0u) << "level " << level << " would never be drained";
     }
-    for (int level = targets.base_level; level + 1 < kNumLevels; level++) {
+    for (int level = targets.base_level; level < last; level++) {
       ASSERT_LE(targets.target_bytes[static_cast<size_t>(level)],
                 targets.target_bytes[static_cast<size_t>(level) + 1]);
       ASSERT_GT(targets.target_bytes[static_cast<size_t>(level)], 0u);
@@ -248,17 +253,19 @@ TEST(CompactionPicker, TiersThatRunTogetherNeverShareFilesOrOutputRanges) {
   EXPECT_GT(picked, 100u);
 }
 
+constexpr int kLastTier = kNumLevels - 1;
+
 TEST(CompactionPicker, LevelZeroBecomesARunOverThoseThereAre) {
   ColumnFamilyOptions options = SmallLevels();
   options.compaction.kind = CompactionStyle::Kind::kLazyLeveled;
   Tree tree;
   for (uint64_t i = 0; i < 4; i++) tree.AddFile(0, 0, 900);
-  tree.AddFile(5, 0, 900, 4 * kFileBytes);
-  for (uint64_t i = 0; i < 100; i++) tree.AddFile(6, 10 * i, 10 * i + 5);
+  tree.AddFile(kLastTier - 1, 0, 900, 4 * kFileBytes);
+  for (uint64_t i = 0; i < 100; i++) tree.AddFile(kLastTier, 10 * i, 10 * i + 5);
   CompactionPicker picker;
   const auto compaction = picker.Pick(tree.version(), options);
   ASSERT_NE(compaction, nullptr);
-  EXPECT_EQ(compaction->output_level, 4);
+  EXPECT_EQ(compaction->output_level, kLastTier - 2);
   EXPECT_EQ(compaction->num_input_files(), 4u) << "nothing below level 0 is written again";
 }
 
@@ -267,8 +274,8 @@ TEST(CompactionPicker, OnceTooMuchLiesAboveTheLastLevelTheWholeRunDrains) {
   options.compaction.kind = CompactionStyle::Kind::kLazyLeveled;
   const auto tree_with = [](uint64_t num_files) {
     Tree tree;
-    for (uint64_t i = 0; i < num_files; i++) tree.AddFile(5, 15 * i, 15 * i + 12);
-    for (uint64_t i = 0; i < 100; i++) tree.AddFile(6, 10 * i, 10 * i + 5);
+    for (uint64_t i = 0; i < num_files; i++) tree.AddFile(kLastTier - 1, 15 * i, 15 * i + 12);
+    for (uint64_t i = 0; i < 100; i++) tree.AddFile(kLastTier, 10 * i, 10 * i + 5);
     return tree;
   };
   CompactionPicker picker;
@@ -276,9 +283,77 @@ TEST(CompactionPicker, OnceTooMuchLiesAboveTheLastLevelTheWholeRunDrains) {
   ASSERT_NE(picker.Pick(tree_with(52).version(), options), nullptr);
   const auto next = picker.Pick(tree_with(1).version(), options);
   ASSERT_NE(next, nullptr) << "as long as there is any of the run";
-  EXPECT_EQ(next->output_level, 6);
+  EXPECT_EQ(next->output_level, kLastTier);
   EXPECT_EQ(picker.Pick(tree_with(0).version(), options), nullptr);
   EXPECT_EQ(picker.Pick(tree_with(45).version(), options), nullptr) << "the next run may grow";
+}
+
+// Three runs over the last level; each file of the newest ends where four of the next do, and those
+// where two of the deepest do.
+Tree TreeOfThreeRuns() {
+  Tree tree;
+  for (uint64_t i = 0; i < 4; i++) tree.AddFile(kLastTier - 4, 240 * i, 240 * i + 239);
+  for (uint64_t i = 0; i < 16; i++) tree.AddFile(kLastTier - 2, 60 * i, 60 * i + 59);
+  for (uint64_t i = 0; i < 32; i++) tree.AddFile(kLastTier - 1, 30 * i, 30 * i + 29);
+  for (uint64_t i = 0; i < 64; i++) tree.AddFile(kLastTier, 15 * i, 15 * i + 14);
+  return tree;
+}
+
+ColumnFamilyOptions LazyLevels() {
+  ColumnFamilyOptions options = SmallLevels();
+  options.compaction.kind = CompactionStyle::Kind::kLazyLeveled;
+  return options;
+}
+
+size_t NumInputs(const Compaction& compaction, int level) {
+  return compaction.inputs[static_cast<size_t>(level)].size();
+}
+
+TEST(CompactionPicker, RunsDrainTogetherKeyRangeByKeyRange) {
+  ColumnFamilyOptions options = LazyLevels();
+  // Of the newest run one file is too much with all that lies below it: 1 + 4 + 8 + 16.
+  Tree tree = TreeOfThreeRuns();
+  CompactionPicker small;
+  const auto without_newest = small.Pick(tree.version(), options);
+  ASSERT_NE(without_newest, nullptr);
+  ExpectOutputFits(*without_newest);
+  EXPECT_EQ(NumInputs(*without_newest, kLastTier - 4), 0u);
+  EXPECT_EQ(NumInputs(*without_newest, kLastTier - 2), 3u) << "with its neighbours";
+  EXPECT_EQ(NumInputs(*without_newest, kLastTier - 1), 6u);
+  EXPECT_EQ(NumInputs(*without_newest, kLastTier), 12u);
+  EXPECT_LE(without_newest->input_bytes(), 25 * options.target_file_bytes);
+
+  options.target_file_bytes = 2 * kFileBytes;
+  CompactionPicker large;
+  const auto all = large.Pick(tree.version(), options);
+  ASSERT_NE(all, nullptr);
+  ExpectOutputFits(*all);
+  EXPECT_EQ(NumInputs(*all, kLastTier - 4), 1u);
+  EXPECT_EQ(NumInputs(*all, kLastTier - 2), 4u);
+  EXPECT_EQ(NumInputs(*all, kLastTier - 1), 8u);
+  EXPECT_EQ(NumInputs(*all, kLastTier), 16u);
+
+  // As far up as runs are idle: what is newer may stay.
+  const auto version = tree.version();
+  version->files(kLastTier - 2)[0]->being_compacted = true;
+  CompactionPicker around;
+  const auto below = around.Pick(version, options);
+  ASSERT_NE(below, nullptr);
+  ExpectOutputFits(*below);
+  EXPECT_EQ(NumInputs(*below, kLastTier - 4), 0u);
+}
+
+TEST(CompactionPicker, LevelZeroFindsAMomentBetweenRangesThatDrain) {
+  Tree tree = TreeOfThreeRuns();
+  for (uint64_t i = 0; i < 4; i++) tree.AddFile(0, 0, 900);
+  const auto version = tree.version();
+  const ColumnFamilyOptions options = LazyLevels();
+  CompactionPicker picker;
+  version->files(kLastTier - 1)[0]->being_compacted = true;
+  version->files(kLastTier - 4)[0]->being_compacted = true;
+  const auto compaction = picker.Pick(version, options);
+  ASSERT_NE(compaction, nullptr);
+  EXPECT_FALSE(compaction->inputs[0].empty()) << "no second range: " << compaction->DebugString();
 }
 
 TEST(CompactionPicker, FifoDropsTheOldestAndNeverTheNewest) {
@@ -316,7 +391,7 @@ TEST(CompactionPicker, SmallNeighboursJoinAndGetInNobodysWay) {
       const uint64_t first = middle + random() % 10;
       tree.AddTable(0, first, first + random() % 5, 10);
     }
-    for (int level = 4; level < kNumLevels; level++) {
+    for (int level = 4; level <= 6; level++) {
       uint64_t next = random() % 10;
       for (uint64_t left = 10u << (level - 4); left > 0; left--) {
         const uint64_t last = next + random() % 6;
@@ -385,7 +460,7 @@ TEST(CompactionPicker, DeletionsMoveWhereWhatIsIngestedMayStillComeBelowThem) {
   Tree tree;
   for (uint64_t i = 4; i > 0; i--) tree.AddTable(0, 10 * i, 10 * i + 5, 50 << 10, 1);
   EXPECT_EQ(CompactionPicker().Pick(tree.version(), options)->DebugString(),
-            "level 0 is full: level 0 [4] -> level 5 (move)");
+            "level 0 is full: level 0 [4] -> level 6 (move)");
 }
 
 TEST(CompactionPicker, ARangeTakesEveryFileThatHoldsAVersionOfItsKeys) {

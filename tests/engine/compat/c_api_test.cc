@@ -211,7 +211,7 @@ TEST_F(CApiTest, PropertiesExplanationsAndSizes) {
     winnow_free(value);
   }
   for (const char* name : {"", "leveldb.", "leveldb.num-files-at-level", "leveldb.nothing",
-                           "leveldb.num-files-at-level7", "leveldb.num-files-at-level0x",
+                           "leveldb.num-files-at-level16", "leveldb.num-files-at-level0x",
                            "leveldb.num-files-at-level-1", "leveldb.winnow.stats"}) {
     EXPECT_EQ(winnow_property_value(db_, name), nullptr) << name;
   }

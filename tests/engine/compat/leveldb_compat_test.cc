@@ -13,6 +13,7 @@
 #include "leveldb/db.h"
 #include "leveldb/write_batch.h"
 #include "tests/engine/compat/leveldb_compat_fixture.h"
+#include "winnow/options.h"
 
 namespace leveldb {
 namespace {
@@ -134,12 +135,13 @@ TEST_F(LevelDbCompatTest, PropertiesSizesAndCompaction) {
   db_->CompactRange(nullptr, nullptr);
   int files = 0;
   std::string text;
-  for (int level = 0; level < 7; level++) {
+  for (int level = 0; level < winnow::kNumLevels; level++) {
     ASSERT_TRUE(db_->GetProperty("leveldb.num-files-at-level" + std::to_string(level), &text));
     files += std::stoi(text);
   }
   EXPECT_GT(files, 0);
-  EXPECT_FALSE(db_->GetProperty("leveldb.num-files-at-level7", &text));
+  EXPECT_FALSE(
+      db_->GetProperty("leveldb.num-files-at-level" + std::to_string(winnow::kNumLevels), &text));
   EXPECT_FALSE(db_->GetProperty("leveldb.nothing", &text));
   ASSERT_TRUE(db_->GetProperty("leveldb.stats", &text));
   EXPECT_NE(text.find("Level  Files Size(MB)"), std::string::npos);

@@ -75,7 +75,7 @@ class DbIngestTest : public ::testing::Test {
 TEST_F(DbIngestTest, EntriesAreReadByEveryCallAndAfterReopening) {
   const std::string path = Table("t", {{"a", "1"}, {"b", "2"}, {"c", "3"}});
   const IngestInfo info = Ingest({{path}});
-  EXPECT_EQ(info.levels, std::vector<int>{kNumLevels - 1});
+  EXPECT_EQ(info.levels, std::vector<int>{6});
   EXPECT_EQ(info.num_entries, 3u);
   EXPECT_GT(info.sequence, 0u);
   EXPECT_FALSE(info.flushed);
@@ -184,11 +184,10 @@ TEST_F(DbIngestTest, GoesBelowWhatItDoesNotOverlap) {
   EXPECT_EQ(Ingest({{Table("t1", {{"m", "1"}})}}).levels, std::vector<int>{0})
       << "level 0 has keys on both sides";
   db_.CompactAll();
-  EXPECT_EQ(Ingest({{Table("t2", {{"zz", "1"}})}}).levels, std::vector<int>{kNumLevels - 1});
+  EXPECT_EQ(Ingest({{Table("t2", {{"zz", "1"}})}}).levels, std::vector<int>{6});
   // Both below: over the last level, and beside the first of them.
-  EXPECT_EQ(Ingest({{Table("t3", {{"zy", "2"}, {"zz", "2"}})}}).levels,
-            std::vector<int>{kNumLevels - 2});
-  EXPECT_EQ(Ingest({{Table("t4", {{"zz", "3"}})}}).levels, std::vector<int>{kNumLevels - 3});
+  EXPECT_EQ(Ingest({{Table("t3", {{"zy", "2"}, {"zz", "2"}})}}).levels, std::vector<int>{5});
+  EXPECT_EQ(Ingest({{Table("t4", {{"zz", "3"}})}}).levels, std::vector<int>{4});
   EXPECT_EQ(db_.Get("zz"), "3");
   EXPECT_EQ(db_.Get("zy"), "2");
   db_.CompactAll();
@@ -477,7 +476,7 @@ TEST_F(DbIngestBehindTest, ShowsOnlyWhereNothingElseIs) {
 }
 
 TEST_F(DbIngestBehindTest, OtherIngestionsLeaveTheLastLevelFree) {
-  EXPECT_EQ(Ingest({{Table("t", {{"a", "new"}})}}).levels, std::vector<int>{kNumLevels - 2});
+  EXPECT_EQ(Ingest({{Table("t", {{"a", "new"}})}}).levels, std::vector<int>{6});
   Ingest({{Table("u", {{"a", "oldest"}, {"b", "oldest"}})}}, {.behind = true});
   EXPECT_EQ(db_.Get("a"), "new");
   EXPECT_EQ(db_.Get("b"), "oldest");

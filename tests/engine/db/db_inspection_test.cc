@@ -39,7 +39,7 @@ TEST(DbProperties, EachNameAnswersAndTheJsonOnesParse) {
   }
   EXPECT_EQ(*db->GetProperty(family, "winnow.num-files-at-level6"), "1");
   EXPECT_EQ(*db->GetProperty(family, "winnow.estimate-num-keys"), "1001");
-  for (const char* unknown : {"winnow.num-files-at-level7", "winnow.num-files-at-level-1",
+  for (const char* unknown : {"winnow.num-files-at-level16", "winnow.num-files-at-level-1",
                               "winnow.num-files-at-level", "winnow.nonsense", ""}) {
     EXPECT_TRUE(absl::IsNotFound(db->GetProperty(family, unknown).status())) << unknown;
   }

@@ -125,7 +125,8 @@ TEST_F(DbOpen, BadOptionsAreNamedAndNothingIsCreated) {
   expect_named([](Options* o) { o->level_base_bytes = 0; }, "level_base_bytes");
   expect_named([](Options* o) { o->level_size_multiplier = 1.5; }, "level_size_multiplier");
   expect_named([](Options* o) { o->zstd_level = 23; }, "zstd_level");
-  expect_named([](Options* o) { o->compression_per_level.resize(8); }, "compression_per_level");
+  expect_named([](Options* o) { o->compression_per_level.resize(kNumLevels + 1); },
+               "compression_per_level");
   expect_named([](Options* o) { o->background_threads = 0; }, "background_threads");
   expect_named([](Options* o) { o->max_open_files = -1; }, "max_open_files");
   expect_named([](Options* o) { o->max_open_files = 15; }, "max_open_files");

@@ -93,7 +93,7 @@ TEST(MemoryOfFamilies, OfOneKeyAndWhatStaysOfThem) {
   CreateAndDropOneFamily(db.get());
   const FamilyMemory memory;
   const std::vector<ColumnFamily*> families = CreateManyFamilies(db.get());
-  EXPECT_LE(memory.heap_bytes(), 3500u);
+  EXPECT_LE(memory.heap_bytes(), 3600u);
   DropFamiliesOf(db.get());
   EXPECT_LE(memory.heap_bytes(), 1024u);
 

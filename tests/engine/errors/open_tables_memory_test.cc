@@ -62,7 +62,7 @@ TEST(MemoryOfMany, ATableThatIsOpen) {
   EXPECT_LE(bytes - tables[0]->reader()->charged_bytes(), 1500u);
 }
 
-// A table of all levels and kinds was 1,792 bytes, of which two numbers were in use.
+// A table of seven levels and all kinds was 1,792 bytes, of which two numbers were in use.
 TEST(MemoryOfMany, FilterCountersOfAThreadAndAFamily) {
   Recorder recorder;
   const size_t bytes = BytesOfOne([&](size_t i) {
@@ -71,7 +71,7 @@ TEST(MemoryOfMany, FilterCountersOfAThreadAndAFamily) {
     table.At(0, 3)->rejected.Increment();
     table.At(6, 3)->rejected.Increment();
   });
-  EXPECT_LE(bytes, 320u);
+  EXPECT_LE(bytes, 620u);
   EXPECT_EQ(recorder.Sum().filters.size(), 2 * (kMany + 1));
 }
 
@@ -82,7 +82,7 @@ TEST(MemoryOfMany, AVersionWithoutFiles) {
     versions[i] = std::make_shared<const Version>(InternalKeyComparator(BytewiseComparator()),
                                                   std::array<Version::Files, kNumLevels>());
   });
-  EXPECT_LE(bytes, 300u);
+  EXPECT_LE(bytes, 470u);
 }
 
 }  // namespace
