@@ -52,7 +52,10 @@ class TableEnds {
     in_table_ = true;
     // At once, whatever its size, before the next user key.
     if (overlap_bytes_ > limit_bytes_) return 0;
-    if (!at_border) return index_ < files_.size() ? most_bytes_before_border_ : target_bytes_;
+    // Behind the last of them little is left, which would be a table, and seem to be a run, of a few
+    // entries.
+    if (index_ == files_.size()) return target_bytes_;
+    if (!at_border) return most_bytes_before_border_;
     const uint64_t percent = std::min(
         kLeastPercentAtBorder + (num_borders_ - 1) * kPercentForEachBorder, kMostPercentAtBorder);
     return target_bytes_ / 100 * percent;
