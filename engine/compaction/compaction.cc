@@ -45,9 +45,7 @@ UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& c
 // compares with what it has read.
 uint64_t Compaction::input_bytes() const {
   uint64_t bytes = 0;
-  for (const auto& files : inputs) {
-    for (const auto& file : files) bytes += file->metadata().file_bytes;
-  }
+  for (const auto& files : inputs) bytes += TotalBytes(files);
   return bytes;
 }
 

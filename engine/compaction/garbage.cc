@@ -14,11 +14,7 @@ constexpr uint64_t kFewestDeletions = 1000;
 constexpr uint64_t kLeastCoveredPart = 4;
 
 uint64_t BytesBelow(const Version& version, const GarbagePath& path, const SstableFile& file) {
-  uint64_t bytes = 0;
-  for (const auto& below : version.Overlapping(path.below, file.range())) {
-    bytes += below->metadata().file_bytes;
-  }
-  return bytes;
+  return TotalBytes(version.Overlapping(path.below, file.range()));
 }
 
 bool HidesMuchBelow(const Version& version, const GarbagePath& path, const SstableFile& file) {

@@ -52,8 +52,8 @@ class TableEnds {
     in_table_ = true;
     // At once, whatever its size, before the next user key.
     if (overlap_bytes_ > limit_bytes_) return 0;
-    // Behind the last of them little is left, which would be a table, and seem to be a run, of a few
-    // entries.
+    // Behind the last of them little is left, which would be a table, and seem to be a run, of a
+    // few entries.
     if (index_ == files_.size()) return target_bytes_;
     if (!at_border) return most_bytes_before_border_;
     const uint64_t percent = std::min(

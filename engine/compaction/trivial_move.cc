@@ -52,11 +52,8 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
   }
   // Below the last level there is none to be rewritten with it later.
   if (compaction.output_level + 1 >= kNumLevels) return true;
-  uint64_t bytes_below = 0;
-  for (const auto& file :
-       compaction.version->Overlapping(compaction.output_level + 1, files[0]->range())) {
-    bytes_below += file->metadata().file_bytes;
-  }
+  const uint64_t bytes_below =
+      TotalBytes(compaction.version->Overlapping(compaction.output_level + 1, files[0]->range()));
   return bytes_below <= kMaxMoveOverlapFiles * options.target_file_bytes;
 }
 

@@ -21,13 +21,12 @@ struct CompactionStyle {
     kLeveled,
     // Lazy leveling (Dayan and Idreos, "Dostoevsky", SIGMOD 2018). The levels above the last hold
     // runs that are merged seldom: as many as levels are there, so that the next of them takes what
-    // level 0 has. Once they have 5 / level_size_multiplier of what the last level has, they go
-    // down to it together, key range by key range: each range of the last level is written once for
-    // all runs. So half of the data again lies above the last level at times, a quarter on average.
-    // The deeper the tree, the less it writes beside kLeveled: about six tenths with 1,800
-    // memtables
-    // of data, the less the more. A look-up asks up to fifteen runs and level 0: of absent keys, a
-    // few filters more.
+    // level 0 has. Once they have half of what the last level has, they go down to it together, key
+    // range by key range, so that each range of the last level is written once for all of them.
+    // Takes up to half of the data again in space. The deeper the tree, the less it writes beside
+    // kLeveled: six tenths with 1,800 memtables of data. A look-up asks up to fourteen runs, the
+    // last level and level 0: of absent keys, some filters more, to which filter_memory_budget
+    // gives bits by their size, so that they cost little more.
     kLazyLeveled,
     // The last level is a run as the others and is merged, whole, once twice its size lies above
     // it. Least writing; up to three times the data in space, and once more while that merge runs.

@@ -142,8 +142,7 @@ void ExpectOutputFits(const Compaction& compaction) {
   while (compaction.inputs[static_cast<size_t>(first_level)].empty()) first_level++;
   for (int level = first_level + 1; level <= compaction.output_level; level++) {
     const auto& inputs = compaction.inputs[static_cast<size_t>(level)];
-    const bool is_output = level == compaction.output_level || compaction.output_level == 0;
-    const auto range = RangeOf(is_output ? compaction : above);
+    const auto range = RangeOf(level == compaction.output_level ? compaction : above);
     for (const auto& file : compaction.version->files(level)) {
       if (Contains(inputs, file.get())) continue;
       EXPECT_FALSE(Overlaps(*file, range))
