@@ -9,6 +9,9 @@ namespace winnow {
 
 namespace {
 
+// As many as LevelDB's property lists, empty or not.
+constexpr int kLevelDbLevels = 7;
+
 // Of a file that could not be opened nothing is known: its filter is "unreadable".
 struct FilterOfFile {
   std::string spec = "unreadable";
@@ -104,8 +107,7 @@ std::string SstablesJson(const Version& version) {
 // Whoever reads this counts lines and splits at the quotes: LevelDB escapes only what cannot be
 // printed, so that a quote inside a key stays as it is.
 std::string SstablesByLevel(const Version& version) {
-  // At least those that LevelDB has, empty or not.
-  const int num_levels = std::max(CompactionStyle().num_levels(), version.deepest_level() + 1);
+  const int num_levels = std::max(kLevelDbLevels, version.deepest_level() + 1);
   std::string text;
   for (int level = 0; level < num_levels; level++) {
     absl::StrAppend(&text, "--- level ", level, " ---\n");
