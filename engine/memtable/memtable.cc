@@ -103,9 +103,7 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
   // The filter first: a reader that can see the entry must find its bits set. The entry becomes
   // visible with a release store later (the visible sequence), so relaxed bits suffice.
   if (filter::ConcurrentBlockedBloom* filter = FilterForAdd(); filter != nullptr) {
-    filter->Prefetch(whole_key_hash);
-    filter->Add(whole_key_hash);
-    if (!filter_key_.extractor.is_whole_key()) AddParts(user_key, whole_key_hash, filter);
+    AddToFilter(user_key, whole_key_hash, filter);
   }
   tree_.Insert(user_key, PackTrailer(sequence, type), value);
   NoteSequence(sequence);
@@ -116,12 +114,20 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
   num_entries_.fetch_add(1, std::memory_order_release);
 }
 
-// Keys come in no order, so that parts which the key before had are hashed again.
-void Memtable::AddParts(std::string_view user_key, uint64_t whole_key_hash,
-                        filter::ConcurrentBlockedBloom* filter) const {
+// Keys come in no order, so that parts which the key before had are hashed again. All lines are
+// fetched before the first is written: the waits for them then pass together.
+void Memtable::AddToFilter(std::string_view user_key, uint64_t whole_key_hash,
+                           filter::ConcurrentBlockedBloom* filter) const {
+  filter->Prefetch(whole_key_hash);
+  if (filter_key_.extractor.is_whole_key()) {
+    filter->Add(whole_key_hash);
+    return;
+  }
   filter::FilterKeyExtractor::Hashes hashes;
   const size_t count =
       filter_key_.extractor.NewHashes(user_key, /*shared=*/0, filter_key_.hash_seed, &hashes);
+  for (size_t i = 0; i < count; i++) filter->Prefetch(hashes[i]);
+  filter->Add(whole_key_hash);
   for (size_t i = 0; i < count; i++) {
     if (hashes[i] != whole_key_hash) filter->Add(hashes[i]);
   }

@@ -139,9 +139,9 @@ class Memtable {
                                       smallest, sequence, std::memory_order_relaxed)) {
     }
   }
-  // Has set the bits of the key's parts.
-  void AddParts(std::string_view user_key, uint64_t whole_key_hash,
-                filter::ConcurrentBlockedBloom* filter) const;
+  // The key, and its parts.
+  void AddToFilter(std::string_view user_key, uint64_t whole_key_hash,
+                   filter::ConcurrentBlockedBloom* filter) const;
   // The filter, made by the first entry.
   filter::ConcurrentBlockedBloom* FilterForAdd();
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,15 +30,20 @@ class ConcurrentBlockedBloom {
   ConcurrentBlockedBloom& operator=(const ConcurrentBlockedBloom&) = delete;
 
   void Add(uint64_t key_hash) {
-    Block& block = BlockOf(key_hash);
+    // All bits of a word at once: it is the atomic operations that take the time.
+    std::array<uint64_t, kBlockWords> masks{};
+    uint32_t touched = 0;
     for (int probe = 0; probe < probes_; ++probe) {
       const uint32_t bit = internal::BlockBit(key_hash, probe);
-      std::atomic<uint64_t>& word = block.words[bit >> 6];
-      const uint64_t mask = uint64_t{1} << (bit & 63);
-      // A read first: a bit that is set already then costs no exclusive access to the line.
-      if ((word.load(std::memory_order_relaxed) & mask) == 0) {
-        word.fetch_or(mask, std::memory_order_relaxed);
-      }
+      masks[bit >> 6] |= uint64_t{1} << (bit & 63);
+      touched |= uint32_t{1} << (bit >> 6);
+    }
+    Block& block = BlockOf(key_hash);
+    for (; touched != 0; touched &= touched - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(touched));
+      // A read first: bits that are set already then cost no exclusive access to the line.
+      const uint64_t missing = masks[i] & ~block.words[i].load(std::memory_order_relaxed);
+      if (missing != 0) block.words[i].fetch_or(missing, std::memory_order_relaxed);
     }
   }
 
@@ -59,8 +65,9 @@ class ConcurrentBlockedBloom {
   int probes() const { return probes_; }
 
  private:
+  static constexpr size_t kBlockWords = internal::kBlockBytes / sizeof(uint64_t);
   struct alignas(internal::kBlockBytes) Block {
-    std::array<std::atomic<uint64_t>, internal::kBlockBytes / sizeof(uint64_t)> words{};
+    std::array<std::atomic<uint64_t>, kBlockWords> words{};
   };
   static_assert(sizeof(Block) == internal::kBlockBytes);
 
