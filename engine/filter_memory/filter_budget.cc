@@ -9,8 +9,10 @@
 #include "engine/filter_memory/filter_budget.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
+#include <thread>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +30,9 @@ namespace {
 constexpr double kLeaveAtPresentShare = 0.95;
 constexpr double kReturnAtPresentShare = 0.90;
 constexpr double kLeastLookups = 2000;
+
+constexpr std::chrono::milliseconds kBetweenReclaims(1);
+constexpr std::chrono::milliseconds kLongestWaitForReaders(50);
 
 // Reports show NaN as "-" or null: nothing was measured, which is not the same as zero.
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -268,6 +273,18 @@ void FilterBudget::Load(const FamilyTree& tree, const TreeFilter& filter, size_t
   }
 }
 
+// A reader that was interrupted in a filter keeps what was dropped of it until it has run on: where
+// more of them run than there are cores, some milliseconds. Memory is over the budget for as long,
+// and not until the next round. What even then is announced stays counted until a later call.
+void FilterBudget::WaitForReaders(absl::FunctionRef<bool()> must_give_way) {
+  for (std::chrono::milliseconds waited(0); !ledger_->Reclaim(); waited += kBetweenReclaims) {
+    const uint64_t limit = ledger_->limit_bytes();
+    const bool is_over = limit != 0 && ledger_->resident_bytes() > limit;
+    if (!is_over || waited >= kLongestWaitForReaders || must_give_way()) return;
+    std::this_thread::sleep_for(kBetweenReclaims);
+  }
+}
+
 // What is dropped makes the room for what is loaded then. All of that is dropped at once: it takes
 // no I/O, and until it is done more may be in memory than there is room for.
 void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
@@ -290,8 +307,7 @@ void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const Tree
     // is gone is counted, not what was wanted.
     changes->units_dropped += before - std::min(before, units.num_resident());
   }
-  // Units that some reader still announces stay counted until a later call.
-  ledger_->Reclaim();
+  WaitForReaders(must_give_way);
   for (const size_t i : LoadOrder(filters, plan)) {
     const TreeFilter& filter = filters[i];
     Load(trees[filter.family], filter, plan.num_resident[i], must_give_way, changes);

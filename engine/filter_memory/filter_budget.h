@@ -122,6 +122,7 @@ class FilterBudget {
   // One sentence on each; empty: none is left out.
   std::string LeftOutText(std::span<const FamilyTree> trees) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WaitForReaders(absl::FunctionRef<bool()> must_give_way);
   void Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              const FilterPlan& plan, absl::FunctionRef<bool()> must_give_way, Changes* changes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

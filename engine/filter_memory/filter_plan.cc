@@ -8,6 +8,7 @@
 #include "engine/filter_memory/filter_plan.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <queue>
 
 namespace winnow {
@@ -33,8 +34,9 @@ struct Stride {
 // a byte saves only falls, which is what makes the greedy choice the best one.
 // Linear in the steps behind `begin`, of which a filter has few: a unit or three, or one for each
 // half bit that might be planned.
-Stride NextStride(const PlannedFilter& filter, size_t index, size_t begin,
-                  double replacement_gain) {
+// No more than `room` bytes.
+Stride NextStride(const PlannedFilter& filter, size_t index, size_t begin, double replacement_gain,
+                  uint64_t room) {
   Stride best;
   best.filter = index;
   best.end = begin;
@@ -49,6 +51,7 @@ Stride NextStride(const PlannedFilter& filter, size_t index, size_t begin,
     saved += filter.lookups * (rate - passed) * weight;
     rate = passed;
     bytes += filter.steps[i].bytes;
+    if (bytes > room) break;
     // Of equals the shorter stride, which is easier to find room for.
     const double for_byte = saved / static_cast<double>(std::max<uint64_t>(bytes, 1));
     if (best.end != begin && for_byte <= best.saved_for_byte) continue;
@@ -70,17 +73,20 @@ class Planner {
     TakeFirstSteps();
     for (size_t i = 0; i < filters_.size(); i++) {
       // A filter that lacks its first step has none of the others.
-      if (plan_.num_resident[i] > 0) Push(i);
+      if (plan_.num_resident[i] > 0) Push(i, UINT64_MAX);
     }
-    // What does not fit is left out, and with it all that its filter has behind it. Smaller strides
-    // of others may still fit.
+    // Of what does not fit the first steps may, and then smaller strides of others. Each try is of
+    // fewer bytes than the one before, so that this ends.
     while (!strides_.empty()) {
       const Stride stride = strides_.top();
       strides_.pop();
-      if (!Fits(stride)) continue;
+      if (!Fits(stride)) {
+        Push(stride.filter, budget_bytes_ - plan_.bytes);
+        continue;
+      }
       plan_.bytes += stride.bytes;
       plan_.num_resident[stride.filter] = stride.end;
-      Push(stride.filter);
+      Push(stride.filter, UINT64_MAX);
     }
     plan_.needless_reads = NeedlessReads(filters_, plan_.num_resident);
     return std::move(plan_);
@@ -115,11 +121,11 @@ class Planner {
     return false;
   }
 
-  void Push(size_t index) {
+  void Push(size_t index, uint64_t room) {
     const PlannedFilter& filter = filters_[index];
     const size_t begin = plan_.num_resident[index];
     if (begin >= filter.steps.size()) return;
-    const Stride stride = NextStride(filter, index, begin, replacement_gain_);
+    const Stride stride = NextStride(filter, index, begin, replacement_gain_, room);
     // What saves nothing takes no memory, however much is free.
     if (stride.saved_for_byte > 0) strides_.push(stride);
   }

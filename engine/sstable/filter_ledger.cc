@@ -35,9 +35,10 @@ bool FilterLedger::Reserve(uint64_t bytes, Claim claim) {
   return true;
 }
 
-void FilterLedger::Reclaim() {
+bool FilterLedger::Reclaim() {
   MutexLock lock(&mutex_);
   ReclaimLocked();
+  return replaced_.empty();
 }
 
 // O(sets * threads). A set that some thread announces now is looked at again the next time.

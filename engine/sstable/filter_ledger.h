@@ -45,8 +45,8 @@ class FilterLedger {
   bool Reserve(uint64_t bytes, Claim claim) ABSL_LOCKS_EXCLUDED(mutex_);
   void Release(uint64_t bytes) { resident_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  // Frees what was dropped and no reader asks any more.
-  void Reclaim() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Frees what was dropped and no reader asks any more. True: nothing is left that was dropped.
+  bool Reclaim() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   friend class FilterUnits;

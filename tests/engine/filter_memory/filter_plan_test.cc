@@ -107,6 +107,16 @@ TEST(FilterPlan, StepsAreWeighedTogetherWhereTheLaterOneIsWorthMore) {
   EXPECT_THAT(PlanFilterMemory(filters, 40).num_resident, ElementsAre(3, 1));
 }
 
+TEST(FilterPlan, OfStepsThatDoNotFitTogetherTheFirstAreTaken) {
+  const std::vector<PlannedFilter> filters = {
+      {.lookups = 100, .steps = {{10, 0.5}, {10, 0.9}, {10, 0.9}, {10, 0.01}}},
+      {.lookups = 1, .steps = {{10, 0.5}, {5, 0.9}}},
+  };
+  EXPECT_THAT(PlanFilterMemory(filters, 45).num_resident, ElementsAre(3, 2));
+  EXPECT_THAT(PlanFilterMemory(filters, 39).num_resident, ElementsAre(2, 2));
+  EXPECT_THAT(PlanFilterMemory(filters, 50).num_resident, ElementsAre(4, 1));
+}
+
 TEST(FilterPlan, FiltersAreWeakerBeforeAnyIsAbsent) {
   std::vector<PlannedFilter> filters;
   for (int i = 0; i < 10; i++) {
