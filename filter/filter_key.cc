@@ -340,8 +340,8 @@ std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfRange(
 }
 
 // A part that ends within the prefix is one of every key that goes on from it.
-std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfPrefix(
-    std::string_view prefix, uint64_t seed) const {
+bool FilterKeyExtractor::AskForPrefix(std::string_view prefix, uint64_t seed,
+                                      Question* question) const {
   std::optional<size_t> longest;
   size_t asked = 0;
   // From the last, which of several counts of components is the greatest.
@@ -358,9 +358,11 @@ std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfPrefix
     longest = length;
     asked = i;
   }
-  if (!longest) return std::nullopt;
-  const std::string_view filter_key = prefix.substr(0, *longest);
-  return Question{parts_[asked], filter_key, HashOf(asked, filter_key, seed)};
+  if (!longest) return false;
+  question->part = parts_[asked];
+  question->filter_key = prefix.substr(0, *longest);
+  question->hash = HashOf(asked, question->filter_key, seed);
+  return true;
 }
 
 }  // namespace winnow::filter

@@ -109,6 +109,8 @@ class DBImpl final : public DB, private IteratorOwner {
     Own(family)->ReserveForOwner(entries);
     if (entries.lifetimes != nullptr) families_.NoteKeyLifetimes();
   }
+  // FailedPrecondition: the database is closed, or this is a child made by fork(2).
+  absl::Status CheckUsable() const { return IsUsable() ? absl::OkStatus() : Unusable(); }
   // The newest that readers see.
   SequenceNumber visible_sequence() const { return write_queue_.publishing().visible_sequence(); }
   // Of which fields new SSTables of a reserved family have signatures, and what they are now.
@@ -137,19 +139,16 @@ class DBImpl final : public DB, private IteratorOwner {
   // False: no file has a far marker (engine/base/key_times.h), and memtables have nothing.
   bool MayHaveFarMarkers(ColumnFamily* family);
 
-  // The first entry whose key begins with `prefix`, by the filter key that all such keys have, and
-  // without the cost of an iterator. kUnknown: an iterator has to be asked, since the entry is none
-  // that is simply a value, or might be hidden. Where the keys have far markers
-  // (engine/base/key_times.h) these begin with `far_markers`, which is not empty then: they are
-  // looked for in the same view once there is something to hide.
+  // The first entries whose keys begin with the prefixes of `firsts`, by the filter key that all
+  // keys with such a prefix have, and without the cost of an iterator: into these, and an answer
+  // for each. kUnknown: an iterator has to be asked, since the entry is none that is simply a
+  // value, or might be hidden. All are as of one moment, if none of the answers is kUnknown. Where
+  // the keys have far markers (engine/base/key_times.h) these begin with markers->prefix, which is
+  // not empty then: they are looked for in the same view once there is something to hide.
   enum class FirstAnswer : uint8_t { kAbsent, kFound, kUnknown };
-  struct FirstBuffers {
-    FirstInRange entry;  // the answer
-    FirstInRange marker;
-  };
-  absl::StatusOr<FirstAnswer> FindFirst(const ReadOptions& options, ColumnFamily* family,
-                                        std::string_view prefix, std::string_view far_markers,
-                                        FirstBuffers* buffers);
+  absl::Status FindFirsts(const ReadOptions& options, ColumnFamily* family,
+                          std::span<FirstInRange> firsts, std::span<FirstAnswer> answers,
+                          FirstInRange* markers);
   // As NewIterator; files whose times exclude what is wanted are left out.
   std::unique_ptr<Iterator> NewIteratorWithin(const ReadOptions& options, ColumnFamily* family,
                                               const std::optional<KeyTimeBounds>& times);
@@ -298,6 +297,11 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status RenewInput(const DbIteratorOptions& options, DbIteratorInput* input) override;
   void NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
                    uint64_t num_entries) override;
+
+  // --- prefix_reads.cc ---
+  // False: there are too many files.
+  absl::StatusOr<bool> SearchFirsts(const ReadView& view, const FirstQuestion& question,
+                                    const LookupContext& context, std::span<FirstInRange> firsts);
 
   // --- set_options.cc; `family` may be null where only options of the database are concerned ---
   struct OptionsChange;

@@ -154,6 +154,27 @@ class PointLookup {
   bool has_block_ = false;  // false: all keys of the table are smaller
   BlockRef block_;
   const char* mapped_ = nullptr;  // the block, where the file is mapped; block_ is empty then
+  // Behind what FindFirst or FindNext found in the block: the next entry and its value. Null:
+  // nothing was found, or not there.
+  const char* next_entry_ = nullptr;
+  const char* next_value_ = nullptr;
+};
+
+// A look-up of the beginning of a key: see SstableReader::FindFirst.
+struct FirstLookup {
+  std::string_view prefix;
+  // So many bytes of it a filter was asked for; 0: none was.
+  size_t filter_key_bytes = 0;
+  // What FindIndexLine said of the prefix, or null.
+  const BlockDirectory::Place* place = nullptr;
+  // Null, or the `steps` of an earlier look-up in this table: of a neighbouring key, whose block
+  // may be the same.
+  const PointLookup* neighbour = nullptr;
+  // Another one, which keeps the block until it is used again.
+  PointLookup* steps = nullptr;
+  // Out: whether the table has a key that begins with what the filter was asked for. If not, a
+  // filter that said "may contain" was wrong.
+  bool filter_key_present = false;
 };
 
 // A block as the file holds it, for tools.
@@ -244,6 +265,24 @@ class SstableReader : public filter::internal::InSlabPool {
     *place = directory_->FindLine(user_key);
     return true;
   }
+
+  // Finds the first entry whose user key begins with lookup->prefix, whatever its sequence number,
+  // and shows it to `visit` if there is one; what that is given lives until it returns. Under the
+  // bytewise order alone. Does not query the filter.
+  struct FirstEntry {
+    // The user key is the first `shared` bytes of the prefix and `rest` behind them.
+    size_t shared = 0;
+    std::string_view rest;
+    uint64_t trailer = 0;
+    std::string_view value;
+  };
+  absl::Status FindFirst(const SstableReadOptions& options, FirstLookup* lookup,
+                         absl::FunctionRef<void(const FirstEntry&)> visit) const;
+  // For a `prefix` behind `last_key`, the user key that the last call with `steps` found: if what
+  // it is looked for stands right behind that one, in the same block, shows it and returns true.
+  // False says nothing.
+  static bool FindNext(std::string_view last_key, std::string_view prefix, PointLookup* steps,
+                       absl::FunctionRef<void(const FirstEntry&)> visit);
 
   // The steps of Get, for callers with many keys. Each step has the next one's memory fetched,
   // which is worth it if the caller goes over all keys before the next step: the waits for one
@@ -398,6 +437,8 @@ class SstableReader : public filter::internal::InSlabPool {
   BlockRef FilterFromCache(const SstableReadOptions& options) const;
   // The index of one level, or else its top level: in memory, or in the block that `*pin` holds.
   absl::StatusOr<IndexBlock> TopIndex(const SstableReadOptions& options, BlockRef* pin) const;
+  absl::StatusOr<bool> HasKeyBeside(const SstableReadOptions& options,
+                                    const BlockPosition& position, const FirstLookup& lookup) const;
   // The lowest level of the index that leads to the first entry at or after the key, and which
   // partition that is.
   absl::Status FindLowestIndex(const SstableReadOptions& options, PointLookup* lookup) const;

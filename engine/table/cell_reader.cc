@@ -1,4 +1,4 @@
-// Two ways to read a row of a family. FindNewestCell asks the store for the first entry of a
+// Two ways to read a row of a family. FindNewestCells asks the store for the first entry of each
 // column, which decides in the common case, without an iterator. OpenRow makes a FamilyCursor,
 // which knows all rules.
 //
@@ -153,54 +153,59 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
   return plan;
 }
 
-// Markers of the row and the column are looked up in one view. Older versions do not matter: what
+// Markers of the row and the columns are looked up in one view. Older versions do not matter: what
 // lets the newest go lets them go too.
-absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
-                                           const FamilyState& family, std::string_view row,
-                                           std::string_view qualifier, PointBuffers* buffers,
-                                           uint64_t* timestamp, CellValue* cell) {
+absl::StatusOr<bool> FindNewestCells(DBImpl& store, CellMoment& moment, const FamilyState& family,
+                                     std::string_view row,
+                                     std::span<const std::string_view> qualifiers,
+                                     PointBuffers* buffers) {
   // Rules that do not go by age alone keep the newest version of a column in any case.
   const uint64_t age_ms = family.rules->Load().certain_age_ms;
   if (age_ms != 0) moment.Now();
-  std::string& prefix = buffers->prefix;
-  prefix.clear();
-  AppendColumnPrefix(row, qualifier, &prefix);
+  const size_t num_columns = qualifiers.size();
+  if (buffers->firsts.size() < num_columns) buffers->firsts.resize(num_columns);
+  buffers->answers.resize(num_columns);
+  buffers->cells.resize(num_columns);
+  for (size_t i = 0; i < num_columns; i++) {
+    std::string& prefix = buffers->firsts[i].prefix;
+    prefix.clear();
+    AppendColumnPrefix(row, qualifiers[i], &prefix);
+  }
   // Markers of the column come before its versions and are met with them. Those of the row have
   // keys of their own: if one reaches the cell, a cursor has to tell whether it hides it.
   const bool has_row_markers = family.rules->has_row_markers();
-  if (has_row_markers) {
-    buffers->markers.clear();
-    AppendRowMarkerPrefix(row, &buffers->markers);
-  }
+  buffers->markers.prefix.clear();
+  if (has_row_markers) AppendRowMarkerPrefix(row, &buffers->markers.prefix);
   ReadOptions read;
   read.snapshot = moment.snapshot;
   read.fill_cache = moment.fill_cache;
   read.verify_checksums = moment.verify_checksums;
-  FirstInRange& first = buffers->first.entry;
-  WINNOW_ASSIGN_OR_RETURN(
-      const DBImpl::FirstAnswer answer,
-      store.FindFirst(read, family.column_family, prefix,
-                      has_row_markers ? std::string_view(buffers->markers) : std::string_view(),
-                      &buffers->first));
-  if (answer == DBImpl::FirstAnswer::kAbsent) {
+  WINNOW_RETURN_IF_ERROR(store.FindFirsts(read, family.column_family,
+                                          std::span(buffers->firsts).first(num_columns),
+                                          buffers->answers, &buffers->markers));
+  for (size_t i = 0; i < num_columns; i++) {
+    PointCell& cell = buffers->cells[i];
+    cell.is_there = false;
     // Whatever markers there are: they hide cells, and make none.
-    return PointAnswer::kAbsent;
+    if (buffers->answers[i] == DBImpl::FirstAnswer::kAbsent) continue;
+    if (buffers->answers[i] == DBImpl::FirstAnswer::kUnknown) return false;
+    const FirstInRange& first = buffers->firsts[i];
+    CellKind kind = CellKind::kMarker;
+    CellValue value;
+    // Anything but a plain version is for the cursor: markers, which hide by write numbers; a cell
+    // with a time to live of its own, which may count after its end; and what is malformed, which
+    // it reports.
+    if (!ParseCellNumber(UserKey(first.key), &kind, &cell.timestamp) ||
+        !ParseCellValue(first.value, &value) || kind != CellKind::kVersion || value.ttl_ms != 0) {
+      return false;
+    }
+    // The family's first marker came after the question was put.
+    if (!has_row_markers && family.rules->has_row_markers()) [[unlikely]]
+      return false;
+    cell.is_there = age_ms == 0 || moment.Now() <= LastMoment(cell.timestamp, age_ms);
+    cell.value = value.value;
   }
-  if (answer == DBImpl::FirstAnswer::kUnknown) return PointAnswer::kUnknown;
-  const std::string_view key = UserKey(first.key);
-  CellKind kind = CellKind::kMarker;
-  // Anything but a plain version is for the cursor: markers, which hide by write numbers; a cell
-  // with a time to live of its own, which may count after its end; and what is malformed, which it
-  // reports.
-  if (!key.starts_with(prefix) || !ParseCellNumber(key, &kind, timestamp) ||
-      !ParseCellValue(first.value, cell) || kind != CellKind::kVersion || cell->ttl_ms != 0) {
-    return PointAnswer::kUnknown;
-  }
-  // The family's first marker came after the question was put.
-  if (!has_row_markers && family.rules->has_row_markers()) [[unlikely]]
-    return PointAnswer::kUnknown;
-  const bool is_gone = age_ms != 0 && moment.Now() > LastMoment(*timestamp, age_ms);
-  return is_gone ? PointAnswer::kAbsent : PointAnswer::kFound;
+  return true;
 }
 
 // Whether markers of the row have to be read is known after the view is fixed. Where they must be,

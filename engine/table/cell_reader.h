@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/db/db_impl.h"
@@ -62,18 +64,26 @@ std::optional<KeyTimeBounds> TimesOf(const CellQuery& query, const FamilyRules& 
 absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
                                                   const TableReadOptions& options);
 
-// The newest cell of a column, for look-ups of that alone: its first entry decides, if nothing
-// hides it and it is no marker. kUnknown: a cursor has to tell.
-enum class PointAnswer : uint8_t { kAbsent, kFound, kUnknown };
-struct PointBuffers {
-  std::string prefix;   // of the column's keys
-  std::string markers;  // that of the row's markers
-  DBImpl::FirstBuffers first;
+// The newest cells of some columns, for look-ups of these alone: the first entry of each decides,
+// if nothing hides it and it is no marker.
+struct PointCell {
+  bool is_there = false;
+  uint64_t timestamp = 0;
+  std::string_view value;  // in the buffers
 };
-absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, CellMoment& moment,
-                                           const FamilyState& family, std::string_view row,
-                                           std::string_view qualifier, PointBuffers* buffers,
-                                           uint64_t* timestamp, CellValue* cell);
+// Used again and again it keeps its memory.
+struct PointBuffers {
+  std::vector<FirstInRange> firsts;  // of the columns
+  std::vector<DBImpl::FirstAnswer> answers;
+  FirstInRange markers;  // of the row
+  std::vector<PointCell> cells;
+};
+// Into buffers->cells, in the order of the qualifiers, as of one moment. False: a cursor has to
+// tell, of all of them.
+absl::StatusOr<bool> FindNewestCells(DBImpl& store, CellMoment& moment, const FamilyState& family,
+                                     std::string_view row,
+                                     std::span<const std::string_view> qualifiers,
+                                     PointBuffers* buffers);
 
 // A cursor at the first cell that the query finds in a row. The iterator below has the bounds of
 // the row, or of the column if it is a single one, so that filters are asked.

@@ -191,8 +191,8 @@ class TableDatabaseImpl final : public TableDatabase {
                                const Condition& condition, const TableBatch& batch);
 
   // --- table_reads.cc ---
-  absl::StatusOr<bool> ReadOneCell(const TableReadOptions& options, const TableState& table,
-                                   CellMoment& moment, std::string_view row, RowResult* result);
+  absl::StatusOr<bool> ReadPointCells(const TableReadOptions& options, const TableState& table,
+                                      CellMoment& moment, std::string_view row, RowResult* result);
   // `possible`, if given, says of which of the plan's families there may be something in the row.
   absl::Status ReadRow(const TableReadOptions& options, const std::vector<FamilyQuery>& plan,
                        CellMoment& moment, std::string_view row, RowResult* result,

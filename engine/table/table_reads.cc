@@ -1,8 +1,11 @@
 // Get, MultiGet, Exists, MayExist, Scan.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
@@ -36,12 +39,23 @@ bool IsOfAllTimes(const TableReadOptions& options) {
   return options.min_timestamp == 0 && options.end_timestamp == kMaxTimestamp + 1;
 }
 
-// What FindNewestCell can answer: the newest version of one column, by nothing but its family's
-// rules.
-bool IsOfOneCell(const TableReadOptions& options) {
-  return options.columns.size() == 1 && options.columns.front().qualifier.has_value() &&
-         options.max_versions == 1 && !options.filter.is_set() && !options.raw &&
-         IsOfAllTimes(options);
+// So many columns at most are looked up one by one. A cursor walks over more of them in less time.
+constexpr size_t kMostPointColumns = 16;
+
+// What FindNewestCells can answer: the newest versions of some columns, by nothing but the rules of
+// their family.
+bool IsOfPointCells(const TableReadOptions& options) {
+  const std::vector<ColumnSelection>& columns = options.columns;
+  return !columns.empty() && columns.size() <= kMostPointColumns && options.max_versions == 1 &&
+         !options.filter.is_set() && !options.raw && IsOfAllTimes(options) &&
+         std::all_of(columns.begin(), columns.end(), [&](const ColumnSelection& column) {
+           return column.qualifier.has_value() && column.family == columns.front().family;
+         });
+}
+
+// Once nobody needs the bytes of what was looked up last. One large value is not kept for ever.
+void FreeLarge(PointBuffers* buffers) {
+  for (size_t i = 0; i < buffers->cells.size(); i++) FreeIfLarge(&buffers->firsts[i].value);
 }
 
 // Null: filters rule out all columns that are asked for.
@@ -119,26 +133,40 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
 }
 
 // False: it takes a cursor.
-absl::StatusOr<bool> TableDatabaseImpl::ReadOneCell(const TableReadOptions& options,
-                                                    const TableState& table, CellMoment& moment,
-                                                    std::string_view row, RowResult* result) {
-  const ColumnSelection& column = options.columns.front();
-  WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
-  WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
-  uint64_t timestamp = 0;
-  CellValue cell;
-  // Of the thread; `cell` points into them until the thread looks up another.
-  PointBuffers& buffers = PerThread<PointBuffers>::Get();
-  WINNOW_ASSIGN_OR_RETURN(const PointAnswer answer,
-                          FindNewestCell(store(), moment, *family, row, *column.qualifier, &buffers,
-                                         &timestamp, &cell));
-  if (answer == PointAnswer::kFound) {
-    RowResultBuilder builder(result);
-    builder.AddCell(family->name, *column.qualifier, timestamp, cell.value);
-    builder.SetRow(row);
+absl::StatusOr<bool> TableDatabaseImpl::ReadPointCells(const TableReadOptions& options,
+                                                       const TableState& table, CellMoment& moment,
+                                                       std::string_view row, RowResult* result) {
+  WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family,
+                          table.Find(options.columns.front().family));
+  std::array<std::string_view, kMostPointColumns> qualifiers;
+  const auto begin = qualifiers.begin();
+  auto end = begin;
+  bool are_ascending = true;
+  for (const ColumnSelection& column : options.columns) {
+    WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
+    are_ascending = are_ascending && (end == begin || *(end - 1) < *column.qualifier);
+    *end++ = *column.qualifier;
   }
-  FreeIfLarge(&buffers.first.entry.value);
-  return answer != PointAnswer::kUnknown;
+  // The order in which a RowResult has them, each once.
+  if (!are_ascending) {
+    std::sort(begin, end);
+    end = std::unique(begin, end);
+  }
+  const std::span<const std::string_view> wanted(begin, end);
+  // Of the thread; the cells point into them until the thread looks up others.
+  PointBuffers& buffers = PerThread<PointBuffers>::Get();
+  WINNOW_ASSIGN_OR_RETURN(const bool are_known,
+                          FindNewestCells(store(), moment, *family, row, wanted, &buffers));
+  if (are_known) {
+    RowResultBuilder builder(result);
+    for (size_t i = 0; i < wanted.size(); i++) {
+      const PointCell& cell = buffers.cells[i];
+      if (cell.is_there) builder.AddCell(family->name, wanted[i], cell.timestamp, cell.value);
+    }
+    if (builder.num_cells() > 0) builder.SetRow(row);
+  }
+  FreeLarge(&buffers);
+  return are_known;
 }
 
 absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* table,
@@ -148,10 +176,10 @@ absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* tabl
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
     CellMoment moment = MomentOf(options);
-    // The commonest read takes no plan, no iterator and no snapshot.
-    if (IsOfOneCell(options)) {
+    // The commonest reads take no plan, no iterator and no snapshot.
+    if (IsOfPointCells(options)) {
       WINNOW_ASSIGN_OR_RETURN(const bool is_known,
-                              ReadOneCell(options, *state, moment, row, result));
+                              ReadPointCells(options, *state, moment, row, result));
       if (is_known) return absl::OkStatus();
     }
     WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
@@ -177,11 +205,20 @@ absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table*
     // Rows are read one after the other, and all as of one moment. Those that filters rule out,
     // which are asked about many of them at once, are not read.
     WINNOW_RETURN_IF_ERROR(moment.Fix());
+    const bool is_of_point_cells = IsOfPointCells(options);
     PossibleRows possible_rows;
     for (size_t begin = 0; begin < rows.size(); begin += PossibleRows::kAtOnce) {
       const auto some = rows.subspan(begin, std::min(rows.size() - begin, PossibleRows::kAtOnce));
       WINNOW_RETURN_IF_ERROR(possible_rows.Ask(moment, plan, some));
       for (size_t i = 0; i < some.size(); i++) {
+        if (is_of_point_cells) {
+          // Then the plan is of one family.
+          if (!possible_rows.Has(i, 0)) continue;
+          WINNOW_ASSIGN_OR_RETURN(
+              const bool is_known,
+              ReadPointCells(options, *state, moment, some[i], &(*results)[begin + i]));
+          if (is_known) continue;
+        }
         WINNOW_RETURN_IF_ERROR(
             ReadRow(options, plan, moment, some[i], &(*results)[begin + i],
                     [&](size_t family) { return possible_rows.Has(i, family); }));
@@ -208,18 +245,16 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
     WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
     CellMoment moment = MomentOf(options);
     if (IsOfAllTimes(options)) [[likely]] {
-      uint64_t timestamp = 0;
-      CellValue cell;
       PointBuffers& buffers = PerThread<PointBuffers>::Get();
-      WINNOW_ASSIGN_OR_RETURN(const PointAnswer answer,
-                              FindNewestCell(store(), moment, *family_state, row, qualifier,
-                                             &buffers, &timestamp, &cell));
-      if (answer == PointAnswer::kFound) value->assign(cell.value);
-      FreeIfLarge(&buffers.first.entry.value);
-      if (answer != PointAnswer::kUnknown) {
-        // Without a message a status takes no memory, and to find nothing is common.
-        return answer == PointAnswer::kFound ? absl::OkStatus() : absl::NotFoundError("");
-      }
+      WINNOW_ASSIGN_OR_RETURN(
+          const bool is_known,
+          FindNewestCells(store(), moment, *family_state, row, std::span(&qualifier, 1), &buffers));
+      const PointCell& cell = buffers.cells.front();
+      const bool is_there = is_known && cell.is_there;
+      if (is_there) value->assign(cell.value);
+      FreeLarge(&buffers);
+      // Without a message a status takes no memory, and to find nothing is common.
+      if (is_known) return is_there ? absl::OkStatus() : absl::NotFoundError("");
     }
     CellQuery query;
     query.min_timestamp = options.min_timestamp;

@@ -44,6 +44,7 @@ StoredTable Altered(const StoredTable& before, const TableSchema& schema, uint64
 }  // namespace
 
 absl::StatusOr<TableDatabaseImpl::Entry*> TableDatabaseImpl::FindEntry(std::string_view name) {
+  WINNOW_RETURN_IF_ERROR(store().CheckUsable());
   const auto at = tables_.find(name);
   if (at == tables_.end()) return NoSuchTable(name);
   return &at->second;
@@ -159,6 +160,7 @@ absl::StatusOr<Table*> TableDatabaseImpl::CreateTable(const TableSchema& wanted)
     TableSchema schema = wanted;
     WINNOW_RETURN_IF_ERROR(CheckSchema(&schema));
     const MutexLock lock(&schema_mutex_);
+    WINNOW_RETURN_IF_ERROR(store().CheckUsable());
     if (tables_.contains(schema.name)) {
       return absl::AlreadyExistsError(absl::StrCat("there is a table '", schema.name, "'"));
     }

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "engine/base/status.h"
-#include "engine/sstable/sstable_iterator.h"
+#include "engine/sstable/sstable_reader.h"
 
 namespace winnow {
 
@@ -20,10 +23,41 @@ struct Candidate {
   const SstableFile* file;
   int level;
   bool has_question;
+  bool has_place;
+  FilterAnswer answer;
   // Of the question, if there is one: the filter key is a beginning of the prefix.
   filter::FilterKeyExtractor::Part::Category part;
   size_t filter_key_bytes;
   uint64_t hash;
+  BlockDirectory::Place place;  // set if has_place
+};
+
+// The last two look-ups, of which one may have the block that the next wants.
+class LastLookups {
+ public:
+  // For a look-up in this table: sets its `steps` and `neighbour`.
+  void Use(const SstableReader& table, FirstLookup* lookup) {
+    lookup->neighbour = table_ == &table ? &*steps_[last_] : nullptr;
+    table_ = &table;
+    found_ = nullptr;
+    last_ = 1 - last_;
+    if (!steps_[last_].has_value()) steps_[last_].emplace();
+    lookup->steps = &*steps_[last_];
+  }
+  // What the last look-up found is in `found`, until another look-up is made; null: nowhere.
+  void NoteFound(const FirstInRange* found) { found_ = found; }
+  // SstableReader::FindNext, where the last look-up was in this table and has found something.
+  bool FindNext(const SstableReader& table, std::string_view prefix,
+                absl::FunctionRef<void(const SstableReader::FirstEntry&)> visit) {
+    return table_ == &table && found_ != nullptr &&
+           SstableReader::FindNext(UserKey(found_->key), prefix, &*steps_[last_], visit);
+  }
+
+ private:
+  const SstableReader* table_ = nullptr;  // of the last
+  const FirstInRange* found_ = nullptr;
+  size_t last_ = 0;
+  std::array<std::optional<PointLookup>, 2> steps_;
 };
 
 // Two passes: the first finds the files and fetches the lines of their filters, the second asks and
@@ -33,10 +67,8 @@ class Search {
   Search(const Version& version, const FirstQuestion& question, const LookupContext& context,
          FirstInRange* first)
       : version_(version),
-        key_time_parser_(question.key_time_parser),
-        far_markers_from_(question.far_markers_from),
-        question_(*question.prefix),
-        prefix_(question.prefix->prefix()),
+        question_(question),
+        prefix_(first->prefix),
         context_(context),
         first_(*first) {
     if (first_.is_found) NoteTimeOfFirst();
@@ -61,20 +93,38 @@ class Search {
     return true;
   }
 
-  // From the newest file on, where the latest time mostly is.
-  absl::Status AskCandidates() {
+  // From the newest file on, where the latest time mostly is. `before` is the search before this
+  // one, or null.
+  absl::Status AskCandidates(const Search* before, LastLookups* last) {
     for (size_t i = 0; i < num_candidates_; i++) {
+      Candidate& candidate = candidates_[i];
       // By what was found since it became one.
-      if (i > 0 && IsPassed(*candidates_[i].file)) continue;
-      WINNOW_RETURN_IF_ERROR(Ask(candidates_[i]));
+      const bool is_passed = i > 0 && IsPassed(*candidate.file);
+      candidate.answer = FilterAnswer::kNotAsked;
+      if (is_passed) {
+        candidate.has_question = false;  // for the search behind this one
+        continue;
+      }
+      const Candidate* const same = before != nullptr && i < before->num_candidates_ &&
+                                            candidate.has_question &&
+                                            IsSameQuestion(before->candidates_[i], candidate)
+                                        ? &before->candidates_[i]
+                                        : nullptr;
+      WINNOW_RETURN_IF_ERROR(Ask(&candidate, same, last));
     }
     return absl::OkStatus();
   }
 
  private:
+  static bool IsSameQuestion(const Candidate& a, const Candidate& b) {
+    return a.has_question && a.file == b.file && a.hash == b.hash &&
+           a.filter_key_bytes == b.filter_key_bytes;
+  }
+
   void NoteTimeOfFirst() {
     TimedKey parsed;
-    if (key_time_parser_ == nullptr || !key_time_parser_(UserKey(first_.key), &parsed)) return;
+    const KeyTimeParser parse = question_.key_time_parser;
+    if (parse == nullptr || !parse(UserKey(first_.key), &parsed)) return;
     found_end_ = parsed.time + 1;
   }
 
@@ -83,10 +133,10 @@ class Search {
   // version.
   bool IsPassed(const SstableFile& file) const {
     const std::optional<KeyTimes>& times = file.metadata().key_times;
-    if (key_time_parser_ == nullptr || !times.has_value()) return false;
+    if (question_.key_time_parser == nullptr || !times.has_value()) return false;
     const bool is_passed =
-        far_markers_from_.has_value()
-            ? times->far_marker_end <= *far_markers_from_
+        question_.far_markers_from.has_value()
+            ? times->far_marker_end <= *question_.far_markers_from
             : std::max(times->end, times->marker_end) < std::max<uint64_t>(found_end_, 1);
     if (is_passed && context_.files_passed_by_time != nullptr) {
       context_.files_passed_by_time->Increment();
@@ -101,9 +151,10 @@ class Search {
     candidate.file = &file;
     candidate.level = level;
     candidate.has_question = false;
+    candidate.has_place = false;
     const SstableReader* const reader = file.reader();
     if (reader == nullptr || !reader->has_filter()) return true;
-    const auto* const asked = question_.For(reader->filter_key(), reader->hash_seed());
+    const auto* const asked = first_.question->For(reader->filter_key(), reader->hash_seed());
     // Then the file is read without a question.
     if (asked == nullptr) return true;
     candidate.has_question = true;
@@ -111,53 +162,80 @@ class Search {
     candidate.filter_key_bytes = asked->filter_key.size();
     candidate.hash = asked->hash;
     reader->filter().Prefetch(candidate.hash);
+    // As for a look-up of a key: where the filter will hardly say no, two waits become one.
+    const bool expects_maybe = context_.filter_counters != nullptr &&
+                               context_.filter_counters->history(level).ExpectsMaybe();
+    if (expects_maybe) candidate.has_place = reader->FindIndexLine(prefix_, &candidate.place);
     return true;
   }
 
-  absl::Status Ask(const Candidate& candidate) {
-    const SstableReader* const reader = candidate.file->reader();
+  // `same` has been asked the same, and its outcome counted.
+  absl::Status Ask(Candidate* candidate, const Candidate* same, LastLookups* last) {
+    const SstableReader* const reader = candidate->file->reader();
     // A file that is left out might hold the least entry, or what deletes it.
-    if (reader == nullptr) return candidate.file->open_status();
+    if (reader == nullptr) return candidate->file->open_status();
     FilterCounters* const counters =
-        context_.filter_counters == nullptr || !candidate.has_question
+        context_.filter_counters == nullptr || !candidate->has_question || same != nullptr
             ? nullptr
             : context_.filter_counters->At(
-                  candidate.level, FilterSlot(candidate.file->filter_kind_index(), candidate.part));
-    FilterAnswer answer = FilterAnswer::kNotAsked;
-    if (candidate.has_question) {
-      answer = reader->AskFilter(context_.read_options, candidate.hash,
-                                 prefix_.substr(0, candidate.filter_key_bytes));
+                  candidate->level,
+                  FilterSlot(candidate->file->filter_kind_index(), candidate->part));
+    if (same != nullptr) {
+      candidate->answer = same->answer;
+    } else if (candidate->has_question) {
+      candidate->answer = reader->AskFilter(context_.read_options, candidate->hash,
+                                            prefix_.substr(0, candidate->filter_key_bytes));
+      if (context_.filter_counters != nullptr) {
+        context_.filter_counters->history(candidate->level).Note(candidate->answer);
+      }
     }
-    if (answer == FilterAnswer::kNo) {
+    if (candidate->answer == FilterAnswer::kNo) {
       if (counters != nullptr) counters->rejected.Increment();
       return absl::OkStatus();
     }
-    SstableIterator iterator(*reader, context_.read_options);
-    // In front of all versions of the prefix as a key: what stands there is the file's least entry
-    // of these keys, whatever its sequence number.
-    iterator.Seek(MakeInternalKey(prefix_, kMaxSequenceNumber, kEntryTypeForSeek));
-    // Invalid with an OK status: the file ends before they would.
-    if (!iterator.Valid()) WINNOW_RETURN_IF_ERROR(iterator.status());
-    const bool is_found = iterator.Valid() && UserKey(iterator.key()).starts_with(prefix_);
-    if (counters != nullptr) {
-      (answer == FilterAnswer::kNotAsked ? counters->not_asked
-       : is_found                        ? counters->true_positive
-                                         : counters->false_positive)
-          .Increment();
+    bool is_taken = false;
+    const auto take = [this, &is_taken](const SstableReader::FirstEntry& entry) {
+      is_taken = IsLess(entry);
+      if (is_taken) Take(entry);
+    };
+    FirstLookup lookup;
+    // Of columns that lie one behind the other the next is not searched for.
+    lookup.filter_key_present = last->FindNext(*reader, prefix_, take);
+    if (!lookup.filter_key_present) {
+      lookup.prefix = prefix_;
+      lookup.place = candidate->has_place ? &candidate->place : nullptr;
+      // Of a filter that did not answer nothing has to be known, either.
+      if (counters != nullptr && candidate->answer == FilterAnswer::kMaybe) {
+        lookup.filter_key_bytes = candidate->filter_key_bytes;
+      }
+      last->Use(*reader, &lookup);
+      WINNOW_RETURN_IF_ERROR(reader->FindFirst(context_.read_options, &lookup, take));
     }
-    if (!is_found) return absl::OkStatus();
-    // As internal keys: of one user key the newest version is the least.
-    if (!first_.is_found || version_.comparator().Compare(iterator.key(), first_.key) < 0) {
-      first_.Take(iterator.key(), iterator.value());
-      NoteTimeOfFirst();
+    last->NoteFound(is_taken ? &first_ : nullptr);
+    if (counters != nullptr) {
+      (candidate->answer == FilterAnswer::kNotAsked ? counters->not_asked
+       : lookup.filter_key_present                  ? counters->true_positive
+                                                    : counters->false_positive)
+          .Increment();
     }
     return absl::OkStatus();
   }
 
+  // Than what was found before, as internal keys: of one user key the newest version is the least.
+  // Both begin with the prefix, and so with what the entry has of it.
+  bool IsLess(const SstableReader::FirstEntry& entry) const {
+    if (!first_.is_found) return true;
+    const int order = CompareBytes(entry.rest, UserKey(first_.key).substr(entry.shared));
+    return order != 0 ? order < 0 : entry.trailer > Trailer(first_.key);
+  }
+
+  void Take(const SstableReader::FirstEntry& entry) {
+    first_.Take(prefix_.substr(0, entry.shared), entry.rest, entry.trailer, entry.value);
+    NoteTimeOfFirst();
+  }
+
   const Version& version_;
-  const KeyTimeParser key_time_parser_;
-  const std::optional<uint64_t> far_markers_from_;
-  filter::PrefixQuestion& question_;
+  const FirstQuestion& question_;
   const std::string_view prefix_;
   const LookupContext& context_;
   FirstInRange& first_;
@@ -169,10 +247,25 @@ class Search {
 }  // namespace
 
 absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
-                                      const LookupContext& context, FirstInRange* first) {
-  Search search(version, question, context, first);
-  if (!search.FindCandidates()) return false;
-  WINNOW_RETURN_IF_ERROR(search.AskCandidates());
+                                      const LookupContext& context,
+                                      std::span<FirstInRange> firsts) {
+  LastLookups last;
+  if (firsts.size() == 1) [[likely]] {
+    Search search(version, question, context, &firsts.front());
+    if (!search.FindCandidates()) return false;
+    WINNOW_RETURN_IF_ERROR(search.AskCandidates(nullptr, &last));
+    return true;
+  }
+  std::vector<Search> searches;
+  searches.reserve(firsts.size());
+  for (FirstInRange& first : firsts) {
+    if (!searches.emplace_back(version, question, context, &first).FindCandidates()) return false;
+  }
+  const Search* before = nullptr;
+  for (Search& search : searches) {
+    WINNOW_RETURN_IF_ERROR(search.AskCandidates(before, &last));
+    before = &search;
+  }
   return true;
 }
 

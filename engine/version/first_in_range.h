@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,22 +16,33 @@
 namespace winnow {
 
 // Of all entries whose keys begin with the prefix, the least; versions that are newer than the
-// snapshot are among them.
+// snapshot are among them. Used again and again it keeps its memory.
 struct FirstInRange {
+  std::string prefix;                              // not empty
+  std::optional<filter::PrefixQuestion> question;  // of the prefix, for the time of a search
   bool is_found = false;
   std::string key;  // internal
   std::string value;
 
-  // Takes an entry that is less than what was found before.
-  void Take(std::string_view internal_key, std::string_view entry_value) {
+  // Nothing is found yet.
+  void Begin() {
+    question.emplace(prefix);
+    is_found = false;
+  }
+  // Takes an entry that is less than what was found before. The user key in two parts.
+  void Take(std::string_view begin, std::string_view rest, uint64_t trailer,
+            std::string_view entry_value) {
     is_found = true;
-    key.assign(internal_key);
+    key.reserve(begin.size() + rest.size() + kTrailerBytes);
+    key.assign(begin);
+    key.append(rest);
+    PutFixed64(&key, trailer);
     value.assign(entry_value);
   }
 };
 
+// What is wanted of all of them.
 struct FirstQuestion {
-  filter::PrefixQuestion* prefix = nullptr;  // of a prefix that is not empty
   // Tells the times of keys, where they have any. Then the latest come first, and files that have
   // none as late as what was found are passed over.
   KeyTimeParser key_time_parser = nullptr;
@@ -38,12 +50,14 @@ struct FirstQuestion {
   std::optional<uint64_t> far_markers_from = std::nullopt;
 };
 
-// Looks for it in the files, and takes it into `*first` if it is less than what is there. The
-// filters of all files are fetched before the first is asked. False: there are too many files; then
-// nothing was asked. Range deletions are not looked at. Allocates nothing where the buffers suffice
-// and no block has to be read. Of versions whose keys are in bytewise order only.
+// Looks in the files, and takes into each of `firsts`, which have begun, what is less than what is
+// there. The filters of all files are fetched, for all of them, before the first is asked; where
+// neighbours ask a filter the same, as columns of a row ask a filter of rows, it is asked once.
+// False: there are too many files; then nothing was asked. Range deletions are not looked at.
+// Allocates nothing where it is one, the buffers suffice and no block has to be read. Of versions
+// whose keys are in bytewise order only.
 absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
-                                      const LookupContext& context, FirstInRange* first);
+                                      const LookupContext& context, std::span<FirstInRange> firsts);
 
 }  // namespace winnow
 

@@ -63,19 +63,25 @@ bool LevelIndex::BeginsBehind(size_t file, std::string_view prefix) const {
   return files_[file]->smallest_user_key().substr(0, prefix.size()) > prefix;
 }
 
-// Mostly eight bytes tell that the key with which a file begins is none of these: where those of
-// the prefix are as many, all keys that begin with it have them.
+// Mostly eight bytes tell, of the first file and of the one behind the last: where those of the
+// prefix are as many, all keys that begin with it have them.
 LevelIndex::FileRange LevelIndex::FilesWithPrefix(std::string_view prefix) const {
   FileRange range;
-  range.begin = range.end = LowerBound(prefix);
-  const bool has_head = bytewise_ &&
-                        prefix.size() >= shared_prefix_.bytes().size() + sizeof(uint64_t) &&
-                        shared_prefix_.Compare(prefix) == 0;
-  const uint64_t head = has_head ? shared_prefix_.HeadOf(prefix) : 0;
+  const size_t head_end = shared_prefix_.bytes().size() + sizeof(uint64_t);
+  if (files_.empty() || prefix.size() < head_end || shared_prefix_.Compare(prefix) != 0) {
+    range.begin = range.end = LowerBound(prefix);
+    while (range.end < files_.size() && !BeginsBehind(range.end, prefix)) range.end++;
+    return range;
+  }
+  const uint64_t head = shared_prefix_.HeadOf(prefix);
+  range.begin = NumLess(largest_, head);
+  if (range.begin < files_.size() && largest_[range.begin] == head) [[unlikely]] {
+    range.begin = LowerBound(prefix);  // whole keys tell
+  }
+  range.end = range.begin;
   for (; range.end < files_.size(); range.end++) {
-    const uint64_t smallest = has_head ? smallest_[range.end] : head;
-    if (smallest > head) break;
-    if (smallest == head && BeginsBehind(range.end, prefix)) break;
+    if (smallest_[range.end] > head) break;
+    if (smallest_[range.end] == head && BeginsBehind(range.end, prefix)) break;
   }
   return range;
 }

@@ -29,14 +29,8 @@ class LevelIndex {
     if (!bytewise_) return FindByComparing(user_key);
     if (shared_prefix_.Compare(user_key) != 0) return nullptr;
     const uint64_t prefix = shared_prefix_.HeadOf(user_key);
-    // Branch-free lower bound over largest_.
-    size_t first = 0;
-    for (size_t length = files_.size(); length > 1;) {
-      const size_t half = length / 2;
-      first += largest_[first + half - 1] < prefix ? half : 0;
-      length -= half;
-    }
-    if (largest_[first] < prefix) return nullptr;  // after the last file
+    const size_t first = NumLess(largest_, prefix);
+    if (first == files_.size()) return nullptr;  // after the last file
     if (largest_[first] == prefix || smallest_[first] >= prefix) {
       return ResolveTie(first, prefix, user_key);
     }
@@ -56,6 +50,16 @@ class LevelIndex {
   FileRange FilesWithPrefix(std::string_view prefix) const;
 
  private:
+  // How many of the ascending numbers, of which there are some, are less. Branch-free.
+  static size_t NumLess(const std::vector<uint64_t>& numbers, uint64_t number) {
+    size_t first = 0;
+    for (size_t length = numbers.size(); length > 1;) {
+      const size_t half = length / 2;
+      first += numbers[first + half - 1] < number ? half : 0;
+      length -= half;
+    }
+    return first + (numbers[first] < number ? 1 : 0);
+  }
   // All keys of the file are greater than those that begin with `prefix`.
   bool BeginsBehind(size_t file, std::string_view prefix) const;
   // The files of which `is_before` is true: all that come before one of which it is not. `heads`

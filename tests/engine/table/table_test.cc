@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +41,42 @@ TEST(Table, KeepsTheNewestVersionsOfAColumn) {
   EXPECT_EQ(value, "v5");
   EXPECT_EQ(tables->GetCell({}, table, "row", "f", "other", &value).code(),
             absl::StatusCode::kNotFound);
+}
+
+TEST(Table, EveryCallOfAClosedDatabaseSaysSo) {
+  MemoryTables tables;
+  Table* const table = tables.Create(OneFamily());
+  tables.Put(table, "row", "f", "q", 1, "v");
+  ASSERT_TRUE(tables->Close().ok());
+  constexpr auto kClosed = absl::StatusCode::kFailedPrecondition;
+  EXPECT_EQ(tables->CreateTable(OneFamily()).status().code(), kClosed);
+  EXPECT_EQ(tables->CreateTable({.name = "other", .families = {{.name = "f"}}}).status().code(),
+            kClosed);
+  EXPECT_EQ(tables->FindTable("t").status().code(), kClosed);
+  EXPECT_EQ(tables->FindTable("none").status().code(), kClosed);
+  EXPECT_EQ(tables->AlterTable(OneFamily(2)).code(), kClosed);
+  EXPECT_EQ(tables->DropTable("t").code(), kClosed);
+  EXPECT_EQ(tables->TruncateTable("t").code(), kClosed);
+  EXPECT_EQ(tables->DescribeTable("t").status().code(), kClosed);
+  EXPECT_EQ(tables->Flush("t").code(), kClosed);
+  EXPECT_EQ(tables->MajorCompact("t").code(), kClosed);
+  std::string value;
+  RowResult result;
+  EXPECT_EQ(tables->GetCell({}, table, "row", "f", "q", &value).code(), kClosed);
+  EXPECT_EQ(tables->Get({}, table, "row", &result).code(), kClosed);
+  EXPECT_EQ(tables->Exists({}, table, "row").status().code(), kClosed);
+  EXPECT_EQ(tables->MayExist({}, table, "row").status().code(), kClosed);
+  const std::unique_ptr<RowScanner> scanner = tables->Scan({}, table);
+  EXPECT_FALSE(scanner->Next(&result));
+  EXPECT_EQ(scanner->status().code(), kClosed);
+  EXPECT_EQ(tables->Put({}, table, "row", "f", "q", "v").code(), kClosed);
+  EXPECT_EQ(tables->Increment({}, table, "row", "f", "q", 1).status().code(), kClosed);
+  EXPECT_EQ(tables->Append({}, table, "row", "f", "q", "v").status().code(), kClosed);
+  EXPECT_EQ(tables->DeleteRows({}, table, "a", "z").code(), kClosed);
+  TableBatch batch;
+  batch.Put(table, "row", "f", "q", "v");
+  EXPECT_EQ(tables->Write({}, batch).code(), kClosed);
+  EXPECT_TRUE(tables->Close().ok());
 }
 
 TEST(Table, ADeleteHidesWhatWasWrittenBeforeItAndNothingLater) {

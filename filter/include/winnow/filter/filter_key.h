@@ -152,8 +152,9 @@ class FilterKeyExtractor {
   std::optional<Question> QuestionOfRange(std::string_view lower,
                                           std::optional<std::string_view> upper_exclusive,
                                           uint64_t seed) const;
-  // The same of all keys that begin with `prefix`: nothing if they need not have a part in common.
-  std::optional<Question> QuestionOfPrefix(std::string_view prefix, uint64_t seed) const;
+  // The same of all keys that begin with `prefix`. False, and `*question` stays as it is: they need
+  // not have a part in common.
+  bool AskForPrefix(std::string_view prefix, uint64_t seed, Question* question) const;
 
   friend bool operator==(const FilterKeyExtractor&, const FilterKeyExtractor&) = default;
 
@@ -174,7 +175,7 @@ class FilterKeyExtractor {
   size_t num_parts_ = 1;
 };
 
-// QuestionOfPrefix for several filters: hashed once for all that know the same parts under one
+// AskForPrefix for several filters: hashed once for all that know the same parts under one
 // seed, as those of a store mostly do. Borrows prefix and extractors. Used by one thread at a time.
 class PrefixQuestion {
  public:
@@ -187,18 +188,19 @@ class PrefixQuestion {
     const bool is_as_before = asked_ != nullptr && hash_seed_ == hash_seed &&
                               (asked_ == &extractor || *asked_ == extractor);
     if (!is_as_before) {
-      question_ = extractor.QuestionOfPrefix(prefix_, hash_seed);
+      has_question_ = extractor.AskForPrefix(prefix_, hash_seed, &question_);
       asked_ = &extractor;
       hash_seed_ = hash_seed;
     }
-    return question_.has_value() ? &*question_ : nullptr;
+    return has_question_ ? &question_ : nullptr;
   }
 
  private:
   const std::string_view prefix_;
   const FilterKeyExtractor* asked_ = nullptr;
   uint64_t hash_seed_ = 0;
-  std::optional<FilterKeyExtractor::Question> question_;
+  bool has_question_ = false;
+  FilterKeyExtractor::Question question_;
 };
 
 }  // namespace winnow::filter

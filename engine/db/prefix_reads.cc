@@ -1,0 +1,136 @@
+// Look-ups of beginnings of keys: of what is behind them, and of what filters say.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+
+namespace winnow {
+
+// What is in memtables and files, as a merge would find it, but without one.
+absl::StatusOr<bool> DBImpl::SearchFirsts(const ReadView& view, const FirstQuestion& question,
+                                          const LookupContext& context,
+                                          std::span<FirstInRange> firsts) {
+  for (FirstInRange& first : firsts) {
+    first.Begin();
+    const std::string_view wanted = first.prefix;
+    const auto search = [&](const Memtable& memtable) {
+      if (memtable.empty() || !memtable.MayContainPrefix(&*first.question)) return;
+      // From the newest version on, as in files: one that is too new makes the answer kUnknown.
+      const BTree::Entry* const entry = memtable.FirstFrom(wanted);
+      if (entry == nullptr || !UserKey(entry->internal_key()).starts_with(wanted)) return;
+      const bool is_less =
+          !first.is_found || view.comparator.Compare(entry->internal_key(), first.key) < 0;
+      if (is_less) {
+        first.Take(wanted, UserKey(entry->internal_key()).substr(wanted.size()),
+                   Trailer(entry->internal_key()), entry->value());
+      }
+    };
+    search(*view.active);
+    for (const auto& memtable : view.immutables) search(*memtable);
+  }
+  absl::StatusOr<bool> searched = FindFirstInFiles(*view.version, question, context, firsts);
+  if (!searched.ok()) events_.AddIfCorruption(searched.status());
+  return searched;
+}
+
+// The first internal key is the answer only if it is a plain value that the snapshot sees. A
+// deletion, an operand, or a version that is too new says that something else may be shown, and
+// leaves that to an iterator; and so does a far marker of its time or a later one. Of several that
+// are written together, the moment of the search may lie before one and behind another: then the
+// latter is too new.
+absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family,
+                                std::span<FirstInRange> firsts, std::span<FirstAnswer> answers,
+                                FirstInRange* markers) {
+  for (size_t i = 0; i < firsts.size(); i++) {
+    WINNOW_RETURN_IF_ERROR(CheckRead(options, family, firsts[i].prefix));
+    answers[i] = FirstAnswer::kUnknown;
+  }
+  ColumnFamilyState* const own = Own(family);
+  ThreadCounters& counters = recorder_.Local();
+  const ViewGuard view(own->views);
+  // Under another order keys with one beginning need not be neighbours.
+  if (view->has_write_times() || !view->comparator.is_bytewise()) [[unlikely]]
+    return absl::OkStatus();
+  const SequenceNumber snapshot = SequenceFor(options);
+  const LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
+  FirstQuestion question{own->key_time_parser()};
+  WINNOW_ASSIGN_OR_RETURN(const bool are_searched, SearchFirsts(*view, question, context, firsts));
+  if (!are_searched) return absl::OkStatus();
+  const auto time_of = [&](const FirstInRange& first) -> std::optional<uint64_t> {
+    TimedKey parsed;
+    const KeyTimeParser parse = question.key_time_parser;
+    if (parse == nullptr || !parse(UserKey(first.key), &parsed)) return std::nullopt;
+    return parsed.time;
+  };
+  // Markers matter from the oldest of the times on.
+  uint64_t oldest = UINT64_MAX;
+  for (size_t i = 0; i < firsts.size(); i++) {
+    const FirstInRange& first = firsts[i];
+    if (!first.is_found) {
+      // Range deletions change nothing then.
+      answers[i] = FirstAnswer::kAbsent;
+      continue;
+    }
+    if (Type(first.key) != EntryType::kPut || Sequence(first.key) > snapshot) continue;
+    // After the snapshot's number was read: range deletions that come in later are too new for it.
+    if (view->has_range_deletions()) [[unlikely]] {
+      const LookupKey key = view->MakeLookupKey(UserKey(first.key), snapshot);
+      if (view->NewestRangeDeletion(key) > Sequence(first.key)) continue;
+    }
+    if (!markers->prefix.empty()) {
+      const std::optional<uint64_t> time = time_of(first);
+      if (!time.has_value()) continue;
+      oldest = std::min(oldest, *time);
+    }
+    answers[i] = FirstAnswer::kFound;
+  }
+  if (oldest == UINT64_MAX) return absl::OkStatus();
+  question.far_markers_from = oldest;
+  WINNOW_ASSIGN_OR_RETURN(const bool are_markers_searched,
+                          SearchFirsts(*view, question, context, {markers, 1}));
+  // The latest of all, be it still there or deleted itself.
+  const std::optional<uint64_t> latest =
+      are_markers_searched && markers->is_found ? time_of(*markers) : std::nullopt;
+  for (size_t i = 0; i < firsts.size(); i++) {
+    if (answers[i] != FirstAnswer::kFound) continue;
+    const bool may_hide =
+        !are_markers_searched ||
+        (markers->is_found && (!latest.has_value() || *latest >= *time_of(firsts[i])));
+    if (may_hide) answers[i] = FirstAnswer::kUnknown;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DBImpl::AskForPrefixes(const ReadOptions& options, ColumnFamily* family,
+                                    std::span<PrefixAsked> prefixes) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
+  const ViewGuard view(Own(family)->views);
+  const bool is_bytewise = view->comparator.is_bytewise();
+  const auto has_keys = [](const Memtable& memtable, filter::PrefixQuestion* question) {
+    if (memtable.empty() || !memtable.MayContainPrefix(question)) return false;
+    const BTree::Entry* const entry = memtable.FirstFrom(question->prefix());
+    return entry != nullptr && UserKey(entry->internal_key()).starts_with(question->prefix());
+  };
+  for (PrefixAsked& asked : prefixes) {
+    filter::PrefixQuestion question(asked.prefix);
+    asked.may_exist = !is_bytewise || has_keys(*view->active, &question);
+    for (const auto& memtable : view->immutables) {
+      asked.may_exist = asked.may_exist || has_keys(*memtable, &question);
+    }
+  }
+  if (is_bytewise) AskForPrefixesInFiles(*view->version, prefixes);
+  return absl::OkStatus();
+}
+
+bool DBImpl::FiltersKnowBehind(ColumnFamily* family, std::string_view prefix, size_t num_bytes) {
+  const ViewGuard view(Own(family)->views);
+  filter::FilterKeyExtractor::Question question;
+  return view->extractor.AskForPrefix(prefix, view->hash_seed, &question) &&
+         question.filter_key.size() > num_bytes;
+}
+
+}  // namespace winnow
