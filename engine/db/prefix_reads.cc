@@ -10,23 +10,34 @@
 
 namespace winnow {
 
+namespace {
+
+// The memtable's first entry whose key begins with the prefix, from the newest version on, as in
+// files; null: there is none.
+const BTree::Entry* FirstIn(const Memtable& memtable, filter::PrefixQuestion* question) {
+  if (memtable.empty() || !memtable.MayContainPrefix(question)) return nullptr;
+  const BTree::Entry* const entry = memtable.FirstFrom(question->prefix());
+  if (entry == nullptr || !UserKey(entry->internal_key()).starts_with(question->prefix())) {
+    return nullptr;
+  }
+  return entry;
+}
+
+}  // namespace
+
 // What is in memtables and files, as a merge would find it, but without one.
 absl::StatusOr<bool> DBImpl::SearchFirsts(const ReadView& view, const FirstQuestion& question,
                                           const LookupContext& context,
                                           std::span<FirstInRange> firsts) {
   for (FirstInRange& first : firsts) {
     first.Begin();
-    const std::string_view wanted = first.prefix;
     const auto search = [&](const Memtable& memtable) {
-      if (memtable.empty() || !memtable.MayContainPrefix(&*first.question)) return;
-      // From the newest version on, as in files: one that is too new makes the answer kUnknown.
-      const BTree::Entry* const entry = memtable.FirstFrom(wanted);
-      if (entry == nullptr || !UserKey(entry->internal_key()).starts_with(wanted)) return;
-      const bool is_less =
-          !first.is_found || view.comparator.Compare(entry->internal_key(), first.key) < 0;
-      if (is_less) {
-        first.Take(wanted, UserKey(entry->internal_key()).substr(wanted.size()),
-                   Trailer(entry->internal_key()), entry->value());
+      const BTree::Entry* const entry = FirstIn(memtable, &*first.question);
+      if (entry == nullptr) return;
+      const std::string_view key = entry->internal_key();
+      if (!first.is_found || view.comparator.Compare(key, first.key) < 0) {
+        first.Take(first.prefix, UserKey(key).substr(first.prefix.size()), Trailer(key),
+                   entry->value());
       }
     };
     search(*view.active);
@@ -110,16 +121,11 @@ absl::Status DBImpl::AskForPrefixes(const ReadOptions& options, ColumnFamily* fa
   WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
   const ViewGuard view(Own(family)->views);
   const bool is_bytewise = view->comparator.is_bytewise();
-  const auto has_keys = [](const Memtable& memtable, filter::PrefixQuestion* question) {
-    if (memtable.empty() || !memtable.MayContainPrefix(question)) return false;
-    const BTree::Entry* const entry = memtable.FirstFrom(question->prefix());
-    return entry != nullptr && UserKey(entry->internal_key()).starts_with(question->prefix());
-  };
   for (PrefixAsked& asked : prefixes) {
     filter::PrefixQuestion question(asked.prefix);
-    asked.may_exist = !is_bytewise || has_keys(*view->active, &question);
+    asked.may_exist = !is_bytewise || FirstIn(*view->active, &question) != nullptr;
     for (const auto& memtable : view->immutables) {
-      asked.may_exist = asked.may_exist || has_keys(*memtable, &question);
+      asked.may_exist = asked.may_exist || FirstIn(*memtable, &question) != nullptr;
     }
   }
   if (is_bytewise) AskForPrefixesInFiles(*view->version, prefixes);
