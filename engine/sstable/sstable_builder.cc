@@ -104,6 +104,7 @@ struct SstableBuilder::State {
   std::optional<filter::RangeFilterBuilder> range_filter;
   std::optional<SignatureBuilder> signatures;
   SstableProperties properties;
+  CompressionAttempts compression_attempts;  // of data blocks
   std::string contents_buffer;
   std::string compressed_buffer;
 };
@@ -294,7 +295,10 @@ absl::Status SstableBuilder::State::CutDataBlock() {
   contents_buffer.clear();
   data_block.Finish(&contents_buffer);
   BlockHandle handle;
-  WINNOW_RETURN_IF_ERROR(WriteBlock(options.compression, contents_buffer, &handle));
+  const bool tries = compression_attempts.IsWorthOne();
+  WINNOW_RETURN_IF_ERROR(
+      WriteBlock(tries ? options.compression : Compression::kNone, contents_buffer, &handle));
+  if (tries) compression_attempts.Record(handle.size < contents_buffer.size());
   FreeIfLarge(&contents_buffer);
   FreeIfLarge(&compressed_buffer);
   properties.num_data_blocks++;

@@ -10,6 +10,7 @@
 namespace {
 
 using winnow::cli::RecordFormat;
+using winnow::cli::RecordParser;
 using winnow::cli::TextForm;
 using winnow::fuzz::Require;
 
@@ -49,17 +50,19 @@ void ReadWords(std::string_view text) {
 
 void ReadLine(std::string_view line) {
   for (const TextForm form : {TextForm::kEscaped, TextForm::kRaw, TextForm::kHex}) {
-    const auto record = winnow::cli::ParseRecord(line, RecordFormat::kTabSeparated, form);
+    RecordParser parser(RecordFormat::kTabSeparated, form);
+    const auto record = parser.Parse(line);
     RequireReason(record);
     if (!record.ok()) continue;
     const std::string again =
         winnow::cli::ToText(record->key, form) + "\t" + winnow::cli::ToText(record->value, form);
-    const auto reread = winnow::cli::ParseRecord(again, RecordFormat::kTabSeparated, form);
+    RecordParser reader(RecordFormat::kTabSeparated, form);
+    const auto reread = reader.Parse(again);
     // A raw value may hold a tab, a raw key none.
     Require(reread.ok() && reread->key == record->key && reread->value == record->value,
             "what was read is written and read the same");
   }
-  RequireReason(winnow::cli::ParseRecord(line, RecordFormat::kJsonLines, TextForm::kEscaped));
+  RequireReason(RecordParser(RecordFormat::kJsonLines, TextForm::kEscaped).Parse(line));
 }
 
 void ShowAndReadBack(std::string_view bytes) {
@@ -75,7 +78,8 @@ void ShowAndReadBack(std::string_view bytes) {
   winnow::cli::AddBytes(&json, "value", bytes, true);
   std::string line = winnow::cli::ToLine(json);
   line.pop_back();
-  const auto record = winnow::cli::ParseRecord(line, RecordFormat::kJsonLines, TextForm::kEscaped);
+  RecordParser parser(RecordFormat::kJsonLines, TextForm::kEscaped);
+  const auto record = parser.Parse(line);
   Require(record.ok() && record->key == bytes && record->value == bytes,
           "a line of JSON gives its bytes back");
 }

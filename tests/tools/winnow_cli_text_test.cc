@@ -158,6 +158,19 @@ TEST(NearestName, FindsTyposAndBeginningsButNothingFar) {
   EXPECT_EQ(NearestName("xyzzy", kNames), "");
 }
 
+// A record that stands by itself.
+struct OwnRecord {
+  std::string key;
+  std::string value;
+};
+
+absl::StatusOr<OwnRecord> ParseRecord(std::string_view line, RecordFormat format, TextForm form) {
+  RecordParser parser(format, form);
+  const absl::StatusOr<Record> record = parser.Parse(line);
+  if (!record.ok()) return record.status();
+  return OwnRecord{std::string(record->key), std::string(record->value)};
+}
+
 TEST(ParseRecord, TakesTheFirstTabAsTheSeparator) {
   const auto record = ParseRecord("k\tv\tw", RecordFormat::kTabSeparated, TextForm::kEscaped);
   ASSERT_TRUE(record.ok()) << record.status();

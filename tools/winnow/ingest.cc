@@ -25,9 +25,10 @@ namespace {
 absl::Status BuildFrom(const InputFile& file, RecordFormat format, TextForm form,
                        SstWriter* writer) {
   LineReader lines(file.descriptor(), file.name());
+  RecordParser parser(format, form);
   return lines.ForEach([&](std::string_view line) -> absl::Status {
     if (line.empty()) return absl::OkStatus();
-    const absl::StatusOr<Record> record = ParseRecord(line, format, form);
+    const absl::StatusOr<Record> record = parser.Parse(line);
     if (!record.ok()) {
       return lines.InContext(absl::IsInvalidArgument(record.status())
                                  ? absl::DataLossError(record.status().message())

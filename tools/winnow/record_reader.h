@@ -54,6 +54,7 @@ class LineReader {
   std::string buffer_;
   size_t begin_ = 0;    // of what was not given yet
   size_t scanned_ = 0;  // no newline before this
+  size_t end_ = 0;      // of what was read
   bool at_end_ = false;
   uint64_t line_number_ = 0;
   uint64_t bytes_read_ = 0;
@@ -62,16 +63,32 @@ class LineReader {
 enum class RecordFormat { kTabSeparated, kJsonLines };
 
 struct Record {
-  std::string key;
-  std::string value;
+  std::string_view key;
+  std::string_view value;
 };
 
 // What --format says. InvalidArgument: another one, or --raw or --hex with JSON.
 absl::StatusOr<RecordFormat> RecordFormatOf(const Arguments& arguments);
 
-// Takes one line apart. InvalidArgument says what is wrong with it: no tab, an unknown escape, no
-// JSON object, a missing member, a key or value over the store's limit.
-absl::StatusOr<Record> ParseRecord(std::string_view line, RecordFormat format, TextForm form);
+// Takes lines apart. Used by one thread.
+class RecordParser {
+ public:
+  RecordParser(RecordFormat format, TextForm form) : format_(format), form_(form) {}
+
+  // The record's bytes are those of the line where they stand there as they are, else the parser's,
+  // until the next call. InvalidArgument says what is wrong with the line: no tab, an unknown
+  // escape, no JSON object, a missing member, a key or value over the store's limit.
+  absl::StatusOr<Record> Parse(std::string_view line);
+
+ private:
+  absl::StatusOr<Record> ParseTabSeparated(std::string_view line);
+  absl::StatusOr<Record> ParseJson(std::string_view line);
+
+  const RecordFormat format_;
+  const TextForm form_;
+  std::string key_;
+  std::string value_;
+};
 
 }  // namespace winnow::cli
 

@@ -1,19 +1,39 @@
 #include "tools/winnow/sorted_tables.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/shown_key.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 #include "tools/winnow/database.h"
+#include "winnow/options.h"
 
 namespace winnow::cli {
 
 namespace {
 
-constexpr uint64_t kEntriesBetweenSizeChecks = 64;
+// More would wait for the disk, or for the thread that reads the input.
+constexpr size_t kMaxBuilds = 8;
+// A table that compresses well is made of more entries, but not of more than so many times its
+// size: the next ones may compress less.
+constexpr uint64_t kMaxCompression = 4;
+
+size_t NumBuilds() {
+  return std::clamp(size_t{std::thread::hardware_concurrency()}, size_t{1}, kMaxBuilds);
+}
 
 std::string LoadDirectory(const std::string& path) { return absl::StrCat(path, "/load.tmp"); }
-std::string TableIn(const std::string& directory) { return absl::StrCat(directory, "/table.sst"); }
+
+// With what a command that was killed has left in it: only one at a time has the database open.
+void RemoveDirectory(const std::string& directory) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+}
 
 }  // namespace
 
@@ -22,56 +42,102 @@ SortedTables::SortedTables(DB& db, ColumnFamily* family, const std::string& path
     : db_(db),
       family_(family),
       directory_(LoadDirectory(path)),
-      table_path_(TableIn(directory_)),
-      table_bytes_(table_bytes) {}
+      table_bytes_(table_bytes),
+      max_builds_(NumBuilds()),
+      max_buffer_bytes_(kMaxBufferedBytes / (max_builds_ + 1)),
+      buffer_bytes_(std::min(table_bytes_, max_buffer_bytes_)) {}
 
 SortedTables::~SortedTables() {
-  writer_.reset();
-  FileSystem& file_system = *FileSystemAsTyped();
-  file_system.Remove(table_path_).IgnoreError();
-  file_system.RemoveDirectory(directory_).IgnoreError();
+  builds_.clear();
+  if (num_started_ > 0) RemoveDirectory(directory_);
 }
 
-// What a command that was killed has left goes first: only one at a time has the database open.
-absl::Status SortedTables::Start() {
-  FileSystem& file_system = *FileSystemAsTyped();
-  WINNOW_RETURN_IF_ERROR(file_system.CreateDirectories(directory_));
-  file_system.Remove(table_path_).IgnoreError();
-  WINNOW_ASSIGN_OR_RETURN(writer_, db_.NewSstWriter(family_, table_path_));
-  writer_bytes_ = 0;
-  return absl::OkStatus();
+absl::Status SortedTables::CheckEntry(std::string_view key, std::string_view value) const {
+  if (key.size() > kMaxKeyBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes, " bytes"));
+  }
+  if (value.size() > kMaxValueBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "value of ", value.size(), " bytes is over the limit of ", kMaxValueBytes, " bytes"));
+  }
+  if (!has_last_key_ || last_key_ < key) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("keys must come in ascending order, each once: '",
+                                                 ShownKey(key), "' after '", ShownKey(last_key_),
+                                                 "'"));
 }
 
 absl::Status SortedTables::Put(std::string_view key, std::string_view value) {
-  if (writer_ == nullptr) WINNOW_RETURN_IF_ERROR(Start());
-  WINNOW_RETURN_IF_ERROR(writer_->Put(key, value));
-  writer_bytes_ += key.size() + value.size();
-  if (until_size_check_-- > 0) return absl::OkStatus();
-  until_size_check_ = kEntriesBetweenSizeChecks;
-  return writer_->file_bytes() < table_bytes_ ? absl::OkStatus() : Finish();
+  WINNOW_RETURN_IF_ERROR(status_);
+  return CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(CheckEntry(key, value));
+    // Before the entry, which would else be in the buffer though the call has failed.
+    if (buffer_.entry_bytes() >= buffer_bytes_) WINNOW_RETURN_IF_ERROR(StartTable());
+    if (buffer_.num_entries() == 0) buffer_.Reserve(buffer_bytes_ + buffer_bytes_ / 4);
+    last_key_.reserve(key.size());
+    buffer_.Add(key, value);
+    last_key_.assign(key);
+    has_last_key_ = true;
+    return absl::OkStatus();
+  });
+}
+
+// After any failure no later table is ingested: the entries of this one would be missing before it.
+absl::Status SortedTables::StartTable() {
+  status_ = CatchOutOfMemory([&]() -> absl::Status {
+    while (builds_.size() >= max_builds_) WINNOW_RETURN_IF_ERROR(IngestOldest());
+    if (num_started_ == 0) {
+      RemoveDirectory(directory_);
+      WINNOW_RETURN_IF_ERROR(FileSystemAsTyped()->CreateDirectories(directory_));
+    }
+    builds_.push_back(std::make_unique<SortedTableBuild>(
+        db_, family_, absl::StrCat(directory_, "/", ++num_started_, ".sst"), std::move(buffer_)));
+    buffer_ = std::move(spare_);
+    buffer_.Clear();
+    spare_ = EntryBuffer();
+    return absl::OkStatus();
+  });
+  return status_;
 }
 
 // Not read again by the database: this program has just written it.
-absl::Status SortedTables::Finish() {
-  if (writer_ == nullptr) return absl::OkStatus();
-  const std::unique_ptr<SstWriter> writer = std::move(writer_);
-  if (writer->num_entries() == 0) return absl::OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(const SstFileInfo table, writer->Finish());
+absl::Status SortedTables::IngestOldest() {
+  const std::unique_ptr<SortedTableBuild> build = std::move(builds_.front());
+  builds_.pop_front();
+  WINNOW_ASSIGN_OR_RETURN(const SstFileInfo table, build->Finish());
   WINNOW_RETURN_IF_ERROR(
-      db_.Ingest({{table_path_, family_}}, {.move = true, .verify = false}).status());
+      db_.Ingest({{build->path(), family_}}, {.move = true, .verify = false}).status());
+  const uint64_t entry_bytes = build->entries().entry_bytes();
   entries_ += table.num_entries;
-  bytes_ += writer_bytes_;
+  bytes_ += entry_bytes;
   tables_++;
+  // The next ones compress as this one did.
+  const double compression =
+      static_cast<double>(entry_bytes) / static_cast<double>(table.file_bytes);
+  const double wanted =
+      static_cast<double>(table_bytes_) * std::clamp(compression, 0.5, double{kMaxCompression});
+  buffer_bytes_ = std::min(static_cast<uint64_t>(wanted), max_buffer_bytes_);
+  // One that a large value has widened is given back.
+  if (build->entries().capacity() <= 2 * max_buffer_bytes_) spare_ = std::move(build->entries());
   return absl::OkStatus();
 }
 
+absl::Status SortedTables::Finish() {
+  WINNOW_RETURN_IF_ERROR(status_);
+  if (buffer_.num_entries() > 0) WINNOW_RETURN_IF_ERROR(StartTable());
+  status_ = CatchOutOfMemory([&]() -> absl::Status {
+    while (!builds_.empty()) WINNOW_RETURN_IF_ERROR(IngestOldest());
+    return absl::OkStatus();
+  });
+  return status_;
+}
+
 void RemoveLoadDirectory(const std::string& path) {
-  FileSystem& file_system = *FileSystemAsTyped();
   const std::string directory = LoadDirectory(path);
-  if (!file_system.Exists(directory).value_or(false)) return;
-  file_system.Remove(TableIn(directory)).IgnoreError();
-  file_system.RemoveDirectory(directory).IgnoreError();
-  file_system.RemoveDirectory(path).IgnoreError();
+  std::error_code ignored;
+  if (!std::filesystem::exists(directory, ignored)) return;
+  RemoveDirectory(directory);
+  FileSystemAsTyped()->RemoveDirectory(path).IgnoreError();
 }
 
 absl::StatusOr<bool> IsEmpty(DB& db, ColumnFamily* family) {

@@ -86,8 +86,9 @@ class RocksDbSession final : public PeerSession<RocksDbApi> {
 
   void DeleteRange(std::string_view begin, std::string_view end) override {
     if (failed()) return;
-    Check(db_->DeleteRange(write_options_, db_->DefaultColumnFamily(), AsSlice<RocksDbApi>(begin),
-                           AsSlice<RocksDbApi>(end)));
+    // The database below: one that is open for transactions refuses ranges.
+    Check(db_->GetRootDB()->DeleteRange(write_options_, db_->DefaultColumnFamily(),
+                                        AsSlice<RocksDbApi>(begin), AsSlice<RocksDbApi>(end)));
   }
   void MergeNumber(std::string_view key, std::string_view number) override {
     if (failed()) return;

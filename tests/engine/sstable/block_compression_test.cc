@@ -61,6 +61,32 @@ TEST(BlockCompression, LargeContentsThatHardlyShrinkComeBackOrStayAsTheyAre) {
   }
 }
 
+// How many of the next `blocks` are worth an attempt, which pays or does not.
+size_t CountAttempts(CompressionAttempts* attempts, size_t blocks, bool pays) {
+  size_t tried = 0;
+  for (size_t i = 0; i < blocks; i++) {
+    if (!attempts->IsWorthOne()) continue;
+    tried++;
+    attempts->Record(pays);
+  }
+  return tried;
+}
+
+TEST(CompressionAttempts, DataThatDoNotCompressAreTriedOnceInSixteenBlocks) {
+  CompressionAttempts attempts;
+  EXPECT_EQ(CountAttempts(&attempts, 1000, true), 1000u);
+  EXPECT_EQ(CountAttempts(&attempts, 15, false), 15u);
+  EXPECT_EQ(CountAttempts(&attempts, 1, true), 1u);
+  EXPECT_EQ(CountAttempts(&attempts, 16, false), 16u) << "those before were not in a row";
+  EXPECT_EQ(CountAttempts(&attempts, 1600, false), 100u);
+}
+
+TEST(CompressionAttempts, TheFirstThatPaysBringsAllBack) {
+  CompressionAttempts attempts;
+  CountAttempts(&attempts, 1000, false);
+  EXPECT_GE(CountAttempts(&attempts, 1000, true), 985u);
+}
+
 // Found by fuzzing: two thousand bytes that claimed to be a gigabyte had it allocated.
 TEST(BlockCompression, AClaimThatSoFewBytesCannotGrowToIsRefused) {
   for (const Compression codec : kCodecs) {

@@ -193,6 +193,27 @@ TEST(SstableRoundTrip, HugeKeysAndValues) {
   }
 }
 
+// Blocks are tried now and then only where they do not compress, and all again where they do.
+TEST(SstableRoundTrip, WhatCompressesIsCompressedBehindWhatDoesNot) {
+  std::mt19937_64 random(12);
+  SstableModel model;
+  constexpr size_t kEntries = 4000;
+  constexpr size_t kValueBytes = 400;
+  for (size_t i = 0; i < kEntries; i++) {
+    std::string value(kValueBytes, 'v');
+    if (i < kEntries / 2) {
+      for (char& byte : value) byte = static_cast<char>(random());
+    }
+    model[MakeInternalKey(std::to_string(10000 + i), 1, EntryType::kPut)] = value;
+  }
+  SstableBuilderOptions options;
+  options.compression = Compression::kLz4;
+  ExpectRoundTrip(model, options);
+  const uint64_t bytes = BuildTable(model, options).summary.properties.data_bytes;
+  EXPECT_GT(bytes, kEntries / 2 * kValueBytes);
+  EXPECT_LT(bytes, kEntries / 2 * kValueBytes * 23 / 20) << "of the second half little is left";
+}
+
 // A look-up of five bytes once read, and checked, the 64 MiB beside them.
 TEST(SstableRoundTrip, ALargeEntryHasABlockOfItsOwn) {
   SstableBuilderOptions options;
