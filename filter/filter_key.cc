@@ -80,10 +80,9 @@ std::string DelimiterText(char delimiter) {
   return absl::StrCat("\\x", absl::Hex(byte, absl::kZeroPad2));
 }
 
-// The length of the first `count` components of `key`; nothing if it has fewer. A 00 that is the
-// last byte ends none: the byte behind it might be FF.
-std::optional<size_t> ComponentsLength(std::string_view key, uint32_t count) {
-  size_t begin = 0;
+// The length of the first `count` components of `key`, from `begin` on; nothing if it has fewer. A
+// 00 that is the last byte ends none: the byte behind it might be FF.
+std::optional<size_t> ComponentsLength(std::string_view key, uint32_t count, size_t begin = 0) {
   while (count > 0) {
     const size_t zero = key.find('\0', begin);
     if (zero == std::string_view::npos || zero + 1 == key.size()) return std::nullopt;
@@ -302,9 +301,22 @@ std::optional<uint64_t> FilterKeyExtractor::PartHash(size_t index, std::string_v
 size_t FilterKeyExtractor::NewPartHashes(std::string_view key, size_t shared, uint64_t seed,
                                          Hashes* hashes) const {
   size_t count = 0;
+  // Where the components of a part end, behind which those of the next are looked for.
+  size_t counted_bytes = 0;
+  uint32_t counted = 0;
+  const auto length_of = [&](const Part& part) {
+    if (!part.is_components() || part.count_ < counted) return part.Length(key);
+    const std::optional<size_t> length =
+        ComponentsLength(key, part.count_ - counted, counted_bytes);
+    if (length) {
+      counted_bytes = *length;
+      counted = part.count_;
+    }
+    return length;
+  };
   for (size_t i = 0; i < num_parts_; ++i) {
     const Part& part = parts_[i];
-    const std::optional<size_t> length = part.Length(key);
+    const std::optional<size_t> length = length_of(part);
     const bool is_prefix = length && !part.is_whole_key();
     const bool is_new = is_prefix ? *length > shared : i == 0;
     if (!is_new) continue;
@@ -340,8 +352,14 @@ std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfRange(
 }
 
 // A part that ends within the prefix is one of every key that goes on from it.
-bool FilterKeyExtractor::AskForPrefix(std::string_view prefix, uint64_t seed,
+bool FilterKeyExtractor::AskForPrefix(std::string_view prefix,
+                                      std::span<const size_t> component_ends, uint64_t seed,
                                       Question* question) const {
+  const auto length_of = [&](const Part& part) -> std::optional<size_t> {
+    if (component_ends.empty() || !part.is_components()) return part.Length(prefix);
+    if (part.count_ > component_ends.size()) return std::nullopt;
+    return component_ends[part.count_ - 1];
+  };
   std::optional<size_t> longest;
   size_t asked = 0;
   // From the last, which of several counts of components is the greatest.
@@ -353,7 +371,7 @@ bool FilterKeyExtractor::AskForPrefix(std::string_view prefix, uint64_t seed,
                                  parts_[asked].kind_ == Part::Kind::kComponent &&
                                  part.count_ < parts_[asked].count_;
     if (is_within_asked) continue;
-    const std::optional<size_t> length = part.Length(prefix);
+    const std::optional<size_t> length = length_of(part);
     if (!length || (longest && *longest >= *length)) continue;
     longest = length;
     asked = i;

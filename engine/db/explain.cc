@@ -162,7 +162,7 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
       // Takes the versions of the key, newest first, up to where a look-up ends in this memtable.
       ExplainedChain chain(covering);
       if (memtable.has_filter()) {
-        const bool maybe = memtable.MayContain(whole_hash);
+        const bool maybe = memtable.MayContain(key, whole_hash);
         step.filter_answer =
             maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
         // A filter knows of entries alone: a range deletion answers all the same.

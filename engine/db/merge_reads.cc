@@ -180,7 +180,7 @@ class MemtableChain {
 // False: nothing older counts.
 bool TakeFromMemtable(const Memtable& memtable, uint64_t whole_key_hash, const LookupKey& key,
                       OperandCollector* collector) {
-  if (memtable.empty() || !memtable.MayContain(whole_key_hash)) return true;
+  if (memtable.empty() || !memtable.MayContain(key.user_key, whole_key_hash)) return true;
   return MemtableChain(memtable, key, collector).Take();
 }
 

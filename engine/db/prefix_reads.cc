@@ -56,8 +56,10 @@ absl::StatusOr<bool> DBImpl::SearchFirsts(const ReadView& view, const FirstQuest
 absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family,
                                 std::span<FirstInRange> firsts, std::span<FirstAnswer> answers,
                                 FirstInRange* markers) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
   for (size_t i = 0; i < firsts.size(); i++) {
-    WINNOW_RETURN_IF_ERROR(CheckRead(options, family, firsts[i].prefix));
+    if (firsts[i].prefix.size() > kMaxKeyBytes) [[unlikely]]
+      return CheckRead(options, family, firsts[i].prefix);
     answers[i] = FirstAnswer::kUnknown;
   }
   ColumnFamilyState* const own = Own(family);

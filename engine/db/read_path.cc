@@ -35,7 +35,8 @@ struct MemtableAnswer {
 [[gnu::noinline]] MemtableAnswer FindBesideRangeDeletions(const Memtable& memtable, uint64_t hash,
                                                           const LookupKey& key) {
   MemtableAnswer answer;
-  if (memtable.MayContain(hash)) answer.node = memtable.Find(key.user_key, key.snapshot);
+  if (memtable.MayContain(key.user_key, hash))
+    answer.node = memtable.Find(key.user_key, key.snapshot);
   const SequenceNumber covering =
       memtable.range_tombstones().NewestCovering(key.user_key, key.snapshot);
   if (covering != 0 &&
@@ -53,7 +54,7 @@ struct MemtableAnswer {
   const auto find = [&](const Memtable& memtable) -> MemtableAnswer {
     if (memtable.has_range_deletions()) [[unlikely]]
       return FindBesideRangeDeletions(memtable, hash, key);
-    if (memtable.empty() || !memtable.MayContain(hash)) return {};
+    if (memtable.empty() || !memtable.MayContain(key.user_key, hash)) return {};
     return {memtable.Find(key.user_key, key.snapshot), false};
   };
   if (const MemtableAnswer answer = find(*view.active); answer.known()) return answer;

@@ -59,6 +59,7 @@ Memtable::Memtable(const InternalKeyComparator& comparator, const MemtableSizes&
     : comparator_(comparator),
       sizes_(sizes),
       filter_key_(filter_key),
+      has_whole_keys_(!filter_key.extractor.lookup_part().is_components()),
       budget_(budget != nullptr ? std::move(budget) : std::make_shared<WriteBufferBudget>()),
       arena_(sizes.buffer_bytes, budget_.get()),
       tree_(comparator_, &arena_) {
@@ -118,7 +119,7 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
 // fetched before the first is written: the waits for them then pass together.
 void Memtable::AddToFilter(std::string_view user_key, uint64_t whole_key_hash,
                            filter::ConcurrentBlockedBloom* filter) const {
-  filter->Prefetch(whole_key_hash);
+  if (has_whole_keys_) filter->Prefetch(whole_key_hash);
   if (filter_key_.extractor.is_whole_key()) {
     filter->Add(whole_key_hash);
     return;
@@ -127,9 +128,9 @@ void Memtable::AddToFilter(std::string_view user_key, uint64_t whole_key_hash,
   const size_t count =
       filter_key_.extractor.NewHashes(user_key, /*shared=*/0, filter_key_.hash_seed, &hashes);
   for (size_t i = 0; i < count; i++) filter->Prefetch(hashes[i]);
-  filter->Add(whole_key_hash);
+  if (has_whole_keys_) filter->Add(whole_key_hash);
   for (size_t i = 0; i < count; i++) {
-    if (hashes[i] != whole_key_hash) filter->Add(hashes[i]);
+    if (!has_whole_keys_ || hashes[i] != whole_key_hash) filter->Add(hashes[i]);
   }
 }
 
@@ -137,7 +138,7 @@ std::optional<bool> Memtable::AskRange(std::string_view lower, std::string_view 
   if (filter_key_.extractor.is_whole_key() || !has_filter()) return std::nullopt;
   const auto question = filter_key_.extractor.QuestionOfRange(lower, upper, filter_key_.hash_seed);
   if (!question.has_value()) return std::nullopt;
-  return MayContain(question->hash);
+  return AskFilter(question->hash);
 }
 
 // In the arena as the entries are; the index over them counts in the budget by itself.

@@ -38,7 +38,8 @@ struct MemtableFilterKey {
 // Thread-safe: inserts and reads may run together. An entry is visible to a reader whose snapshot
 // includes its sequence number. The filter hashes whole keys, whatever the SSTables' filters hash,
 // and besides the parts of keys that these would get now: a memtable keeps the filter key that it
-// was made with.
+// was made with. Where look-ups ask SSTables by components of the key, as tables do, whose own
+// look-ups never know a whole key, it has the parts alone.
 class Memtable {
  public:
   // The log_number of a memtable that no log holds entries of.
@@ -70,16 +71,14 @@ class Memtable {
   void AddRangeDeletion(SequenceNumber sequence, std::string_view begin, std::string_view end);
 
   bool empty() const { return num_entries_.load(std::memory_order_acquire) == 0; }
-  bool MayContain(uint64_t whole_key_hash) const {
-    // Acquire: an entry that the reader may see was added after its filter was there.
-    const auto* filter = filter_.load(std::memory_order_acquire);
-    return filter == nullptr || filter->MayContain(whole_key_hash);
+  bool MayContain(std::string_view user_key, uint64_t whole_key_hash) const {
+    return AskFilter(LookupHash(user_key, whole_key_hash));
   }
   // By the part that all keys that begin with the prefix have, if the filter knows one.
   bool MayContainPrefix(filter::PrefixQuestion* question) const {
     if (filter_key_.extractor.is_whole_key()) return true;
     const auto* asked = question->For(filter_key_.extractor, filter_key_.hash_seed);
-    return asked == nullptr || MayContain(asked->hash);
+    return asked == nullptr || AskFilter(asked->hash);
   }
   // The same of keys from `lower` to before `upper`. Unset: there is no such part, or no filter.
   std::optional<bool> AskRange(std::string_view lower, std::string_view upper) const;
@@ -139,6 +138,16 @@ class Memtable {
                                       smallest, sequence, std::memory_order_relaxed)) {
     }
   }
+  bool AskFilter(uint64_t hash) const {
+    // Acquire: an entry that the reader may see was added after its filter was there.
+    const auto* filter = filter_.load(std::memory_order_acquire);
+    return filter == nullptr || filter->MayContain(hash);
+  }
+  // By which the filter is asked for a key.
+  uint64_t LookupHash(std::string_view user_key, uint64_t whole_key_hash) const {
+    return has_whole_keys_ ? whole_key_hash
+                           : filter_key_.extractor.LookupHash(user_key, filter_key_.hash_seed);
+  }
   // The key, and its parts.
   void AddToFilter(std::string_view user_key, uint64_t whole_key_hash,
                    filter::ConcurrentBlockedBloom* filter) const;
@@ -148,6 +157,7 @@ class Memtable {
   const InternalKeyComparator comparator_;
   const MemtableSizes sizes_;
   const MemtableFilterKey filter_key_;
+  const bool has_whole_keys_;                        // the filter
   const std::shared_ptr<WriteBufferBudget> budget_;  // never null
   WriteBufferBudget::Stage stage_ ABSL_GUARDED_BY(database_mutex) =
       WriteBufferBudget::Stage::kActive;

@@ -2,11 +2,19 @@
 #include <algorithm>
 
 #include "absl/functional/function_ref.h"
+#include "engine/base/shared_prefix.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_reader.h"
 
 namespace winnow {
+
+namespace {
+
+// To pass so many takes no longer than to ask a filter and to search the block once more.
+constexpr int kMostEntriesPassed = 16;
+
+}  // namespace
 
 // As Get it ends in one block, without an iterator, whose key buffer would have to be allocated.
 // What is sought stands in front of all versions of the prefix as a key. Where the block has
@@ -54,23 +62,47 @@ absl::Status SstableReader::FindFirst(const SstableReadOptions& options, FirstLo
   return absl::OkStatus();
 }
 
-// What stands right behind a key that is less than all that begin with the prefix, and begins with
-// it, is the first that does.
-bool SstableReader::FindNext(std::string_view last_key, std::string_view prefix, PointLookup* steps,
-                             absl::FunctionRef<void(const FirstEntry&)> visit) {
-  if (steps->next_entry_ == nullptr) return false;
+// Each key of a block is stored as what it shares with the one before it, and the rest. Of a key
+// that is less than the prefix, with `common` bytes of it, that says without any comparison where
+// the next stands: one that shares more with it is less than the prefix, too; one that shares fewer
+// is greater there, and so are all behind it.
+SstableReader::NextEntry SstableReader::FindNext(std::string_view last_key, std::string_view prefix,
+                                                 PointLookup* steps,
+                                                 absl::FunctionRef<void(const FirstEntry&)> visit) {
+  if (steps->next_entry_ == nullptr) return NextEntry::kUnknown;
+  size_t common = CommonPrefix(last_key, prefix);
+  // A key with the prefix would be found again in place of the one behind it.
+  const bool is_before = common < prefix.size() &&
+                         (common == last_key.size() || static_cast<uint8_t>(last_key[common]) <
+                                                           static_cast<uint8_t>(prefix[common]));
+  if (!is_before) return NextEntry::kUnknown;
   const DataBlock block(steps->block_ ? steps->block_->data() : steps->mapped_);
-  if (steps->next_entry_ == block.end()) return false;
-  const BlockEntry entry = block.EntryAt(steps->next_entry_);
-  const bool is_it = entry.shared <= prefix.size() && last_key < prefix &&
-                     last_key.substr(0, entry.shared) == prefix.substr(0, entry.shared) &&
-                     entry.delta_view().starts_with(prefix.substr(entry.shared));
-  if (!is_it) return false;
-  const std::string_view value(steps->next_value_, entry.value_length);
-  steps->next_entry_ = entry.next;
-  steps->next_value_ += entry.value_length;
-  visit({entry.shared, entry.delta_view(), entry.trailer, value});
-  return true;
+  const char* next = steps->next_entry_;
+  const char* value = steps->next_value_;
+  for (int i = 0; i < kMostEntriesPassed && next != block.end(); i++) {
+    const BlockEntry entry = block.EntryAt(next);
+    // A whole key, at a restart, whatever it shares with the one before.
+    if (entry.shared == 0) common = 0;
+    if (entry.shared < common) return NextEntry::kAbsent;
+    if (entry.shared == common) {
+      const std::string_view wanted = prefix.substr(common);
+      const std::string_view rest = entry.delta_view();
+      const size_t more = CommonPrefix(rest, wanted);
+      if (more == wanted.size()) {
+        steps->next_entry_ = entry.next;
+        steps->next_value_ = value + entry.value_length;
+        visit({common, rest, entry.trailer, std::string_view(value, entry.value_length)});
+        return NextEntry::kFound;
+      }
+      const bool is_behind = more < rest.size() &&
+                             static_cast<uint8_t>(rest[more]) > static_cast<uint8_t>(wanted[more]);
+      if (is_behind) return NextEntry::kAbsent;
+      common += more;
+    }
+    next = entry.next;
+    value += entry.value_length;
+  }
+  return NextEntry::kUnknown;
 }
 
 // Keys with one beginning lie together, so that if there are any, one is next to where the prefix

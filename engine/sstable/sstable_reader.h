@@ -278,11 +278,12 @@ class SstableReader : public filter::internal::InSlabPool {
   };
   absl::Status FindFirst(const SstableReadOptions& options, FirstLookup* lookup,
                          absl::FunctionRef<void(const FirstEntry&)> visit) const;
-  // For a `prefix` behind `last_key`, the user key that the last call with `steps` found: if what
-  // it is looked for stands right behind that one, in the same block, shows it and returns true.
-  // False says nothing.
-  static bool FindNext(std::string_view last_key, std::string_view prefix, PointLookup* steps,
-                       absl::FunctionRef<void(const FirstEntry&)> visit);
+  // What a few entries behind the one that the last call with `steps` found say of a `prefix`
+  // behind `last_key`, that one's user key: shows the first entry that begins with it (kFound), or
+  // that the table has none (kAbsent). kUnknown: neither, within the block and few entries.
+  enum class NextEntry : uint8_t { kUnknown, kFound, kAbsent };
+  static NextEntry FindNext(std::string_view last_key, std::string_view prefix, PointLookup* steps,
+                            absl::FunctionRef<void(const FirstEntry&)> visit);
 
   // The steps of Get, for callers with many keys. Each step has the next one's memory fetched,
   // which is worth it if the caller goes over all keys before the next step: the waits for one

@@ -18,8 +18,8 @@ constexpr char kEndOfComponent = '\1';
 constexpr char kBehindComponent = '\2';
 
 void AppendEnd(char end, std::string* out) {
-  out->push_back(kZero);
-  out->push_back(end);
+  const char both[] = {kZero, end};
+  out->append(both, sizeof(both));
 }
 
 // Where the component that begins at `begin` ends: the place of its 00; npos if it does not.
@@ -91,14 +91,15 @@ void AppendQualifier(std::string_view qualifier, std::string* out) {
 }
 
 // In one piece where nothing has to be escaped: every look-up of a column begins with it.
-void AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out) {
+size_t AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out) {
+  const size_t begin = out->size();
   if (row.find(kZero) != std::string_view::npos || qualifier.find(kZero) != std::string_view::npos)
       [[unlikely]] {
     AppendCellPrefix(row, out);
+    const size_t row_bytes = out->size() - begin;
     AppendQualifier(qualifier, out);
-    return;
+    return row_bytes;
   }
-  const size_t begin = out->size();
   out->resize(begin + row.size() + qualifier.size() + 4);
   char* at = std::copy(row.begin(), row.end(), out->data() + begin);
   *at++ = kZero;
@@ -106,6 +107,7 @@ void AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::s
   at = std::copy(qualifier.begin(), qualifier.end(), at);
   *at++ = kZero;
   *at = kEndOfComponent;
+  return row.size() + 2;
 }
 
 // Keys with this prefix go on behind its 00 01; a row or qualifier that only begins with the same

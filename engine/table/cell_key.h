@@ -28,8 +28,8 @@ void AppendCellPrefix(std::string_view row, std::string* out);
 void AppendRowMarkerPrefix(std::string_view row, std::string* out);
 // What all keys of a column begin with, given what those of its row's cells begin with.
 void AppendQualifier(std::string_view qualifier, std::string* out);
-// Both.
-void AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out);
+// Both. Gives how many bytes the former has.
+size_t AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out);
 
 // A string above all keys with this prefix of a row's cells or of a column, and below all others
 // that are above them: the prefix with a higher last byte.

@@ -163,13 +163,19 @@ absl::StatusOr<bool> FindNewestCells(DBImpl& store, CellMoment& moment, const Fa
   const uint64_t age_ms = family.rules->Load().certain_age_ms;
   if (age_ms != 0) moment.Now();
   const size_t num_columns = qualifiers.size();
-  if (buffers->firsts.size() < num_columns) buffers->firsts.resize(num_columns);
-  buffers->answers.resize(num_columns);
-  buffers->cells.resize(num_columns);
+  buffers->num_cells = num_columns;
+  size_t row_bytes = 0;
   for (size_t i = 0; i < num_columns; i++) {
-    std::string& prefix = buffers->firsts[i].prefix;
-    prefix.clear();
-    AppendColumnPrefix(row, qualifiers[i], &prefix);
+    FirstInRange& first = buffers->firsts[i];
+    if (i == 0) {
+      first.prefix.clear();
+      row_bytes = AppendColumnPrefix(row, qualifiers[i], &first.prefix);
+    } else {
+      first.prefix.assign(buffers->firsts.front().prefix, 0, row_bytes);
+      AppendQualifier(qualifiers[i], &first.prefix);
+    }
+    buffers->component_ends[i] = {row_bytes, first.prefix.size()};
+    first.component_ends = buffers->component_ends[i];
   }
   // Markers of the column come before its versions and are met with them. Those of the row have
   // keys of their own: if one reaches the cell, a cursor has to tell whether it hides it.

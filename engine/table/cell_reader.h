@@ -2,6 +2,8 @@
 #ifndef WINNOW_ENGINE_TABLE_CELL_READER_H_
 #define WINNOW_ENGINE_TABLE_CELL_READER_H_
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -71,12 +73,18 @@ struct PointCell {
   uint64_t timestamp = 0;
   std::string_view value;  // in the buffers
 };
+// So many columns at most are looked up one by one. A cursor walks over more of them in less time.
+inline constexpr size_t kMostPointColumns = 16;
 // Used again and again it keeps its memory.
 struct PointBuffers {
-  std::vector<FirstInRange> firsts;  // of the columns
-  std::vector<DBImpl::FirstAnswer> answers;
+  std::array<std::string_view, kMostPointColumns> qualifiers;  // the caller's
+  // Where row and qualifier end in the prefix of each of `firsts`.
+  std::array<std::array<size_t, 2>, kMostPointColumns> component_ends;
+  std::array<FirstInRange, kMostPointColumns> firsts;  // of the columns
+  std::array<DBImpl::FirstAnswer, kMostPointColumns> answers;
   FirstInRange markers;  // of the row
-  std::vector<PointCell> cells;
+  std::array<PointCell, kMostPointColumns> cells;
+  size_t num_cells = 0;  // of the last look-up
 };
 // Into buffers->cells, in the order of the qualifiers, as of one moment. False: a cursor has to
 // tell, of all of them.

@@ -39,23 +39,21 @@ bool IsOfAllTimes(const TableReadOptions& options) {
   return options.min_timestamp == 0 && options.end_timestamp == kMaxTimestamp + 1;
 }
 
-// So many columns at most are looked up one by one. A cursor walks over more of them in less time.
-constexpr size_t kMostPointColumns = 16;
-
 // What FindNewestCells can answer: the newest versions of some columns, by nothing but the rules of
 // their family.
 bool IsOfPointCells(const TableReadOptions& options) {
   const std::vector<ColumnSelection>& columns = options.columns;
   return !columns.empty() && columns.size() <= kMostPointColumns && options.max_versions == 1 &&
          !options.filter.is_set() && !options.raw && IsOfAllTimes(options) &&
-         std::all_of(columns.begin(), columns.end(), [&](const ColumnSelection& column) {
+         columns.front().qualifier.has_value() &&
+         std::all_of(columns.begin() + 1, columns.end(), [&](const ColumnSelection& column) {
            return column.qualifier.has_value() && column.family == columns.front().family;
          });
 }
 
 // Once nobody needs the bytes of what was looked up last. One large value is not kept for ever.
 void FreeLarge(PointBuffers* buffers) {
-  for (size_t i = 0; i < buffers->cells.size(); i++) FreeIfLarge(&buffers->firsts[i].value);
+  for (size_t i = 0; i < buffers->num_cells; i++) FreeIfLarge(&buffers->firsts[i].value);
 }
 
 // Null: filters rule out all columns that are asked for.
@@ -138,8 +136,9 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadPointCells(const TableReadOptions& o
                                                        std::string_view row, RowResult* result) {
   WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family,
                           table.Find(options.columns.front().family));
-  std::array<std::string_view, kMostPointColumns> qualifiers;
-  const auto begin = qualifiers.begin();
+  // Of the thread; the cells point into them until the thread looks up others.
+  PointBuffers& buffers = PerThread<PointBuffers>::Get();
+  const auto begin = buffers.qualifiers.begin();
   auto end = begin;
   bool are_ascending = true;
   for (const ColumnSelection& column : options.columns) {
@@ -153,8 +152,6 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadPointCells(const TableReadOptions& o
     end = std::unique(begin, end);
   }
   const std::span<const std::string_view> wanted(begin, end);
-  // Of the thread; the cells point into them until the thread looks up others.
-  PointBuffers& buffers = PerThread<PointBuffers>::Get();
   WINNOW_ASSIGN_OR_RETURN(const bool are_known,
                           FindNewestCells(store(), moment, *family, row, wanted, &buffers));
   if (are_known) {

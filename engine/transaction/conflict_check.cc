@@ -32,7 +32,7 @@ const BTree::Entry* NewestInMemory(const ReadView& view, const LookupKey& key) {
   if (view.immutables.empty() && view.active->empty()) return nullptr;
   const uint64_t hash = view.WholeKeyHash(key);
   const auto find = [&](const Memtable& memtable) -> const BTree::Entry* {
-    if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
+    if (memtable.empty() || !memtable.MayContain(key.user_key, hash)) return nullptr;
     return memtable.Find(key.user_key, key.snapshot);
   };
   // The first that has one: whatever lies in an older memtable is older.

@@ -37,27 +37,33 @@ class LastLookups {
  public:
   // For a look-up in this table: sets its `steps` and `neighbour`.
   void Use(const SstableReader& table, FirstLookup* lookup) {
-    lookup->neighbour = table_ == &table ? &*steps_[last_] : nullptr;
+    lookup->neighbour = table_ == &table ? last_ : nullptr;
     table_ = &table;
     found_ = nullptr;
-    last_ = 1 - last_;
-    if (!steps_[last_].has_value()) steps_[last_].emplace();
-    lookup->steps = &*steps_[last_];
+    std::optional<PointLookup>& steps = is_last_first_ ? second_ : first_;
+    is_last_first_ = !is_last_first_;
+    if (!steps.has_value()) steps.emplace();
+    last_ = &*steps;
+    lookup->steps = last_;
   }
   // What the last look-up found is in `found`, until another look-up is made; null: nowhere.
   void NoteFound(const FirstInRange* found) { found_ = found; }
   // SstableReader::FindNext, where the last look-up was in this table and has found something.
-  bool FindNext(const SstableReader& table, std::string_view prefix,
-                absl::FunctionRef<void(const SstableReader::FirstEntry&)> visit) {
-    return table_ == &table && found_ != nullptr &&
-           SstableReader::FindNext(UserKey(found_->key), prefix, &*steps_[last_], visit);
+  SstableReader::NextEntry FindNext(
+      const SstableReader& table, std::string_view prefix,
+      absl::FunctionRef<void(const SstableReader::FirstEntry&)> visit) {
+    if (table_ != &table || found_ == nullptr) return SstableReader::NextEntry::kUnknown;
+    return SstableReader::FindNext(UserKey(found_->key), prefix, last_, visit);
   }
 
  private:
   const SstableReader* table_ = nullptr;  // of the last
   const FirstInRange* found_ = nullptr;
-  size_t last_ = 0;
-  std::array<std::optional<PointLookup>, 2> steps_;
+  PointLookup* last_ = nullptr;  // one of these two
+  bool is_last_first_ = false;
+  // Made when they are needed; as an array all of them would be cleared before.
+  std::optional<PointLookup> first_;
+  std::optional<PointLookup> second_;
 };
 
 // Two passes: the first finds the files and fetches the lines of their filters, the second asks and
@@ -91,6 +97,27 @@ class Search {
       }
     }
     return true;
+  }
+
+  // Fetches the lines of the candidates' filters.
+  void PrefetchFilters() {
+    for (size_t i = 0; i < num_candidates_; i++) PrefetchFilter(&candidates_[i]);
+  }
+
+  // True: the entries behind what the last look-up found have said what there is, in the only file
+  // that can have it. No filter was asked, nor need one be prefetched. False says nothing.
+  bool TakeNext(LastLookups* last) {
+    if (num_candidates_ != 1) return false;
+    const SstableReader* const reader = candidates_.front().file->reader();
+    if (reader == nullptr) return false;
+    bool is_taken = false;
+    const auto take = [this, &is_taken](const SstableReader::FirstEntry& entry) {
+      is_taken = IsLess(entry);
+      if (is_taken) Take(entry);
+    };
+    const SstableReader::NextEntry next = last->FindNext(*reader, prefix_, take);
+    if (next == SstableReader::NextEntry::kFound) last->NoteFound(is_taken ? &first_ : nullptr);
+    return next != SstableReader::NextEntry::kUnknown;
   }
 
   // From the newest file on, where the latest time mostly is. `before` is the search before this
@@ -152,21 +179,24 @@ class Search {
     candidate.level = level;
     candidate.has_question = false;
     candidate.has_place = false;
-    const SstableReader* const reader = file.reader();
-    if (reader == nullptr || !reader->has_filter()) return true;
+    return true;
+  }
+
+  void PrefetchFilter(Candidate* candidate) {
+    const SstableReader* const reader = candidate->file->reader();
+    if (reader == nullptr || !reader->has_filter()) return;
     const auto* const asked = first_.question->For(reader->filter_key(), reader->hash_seed());
     // Then the file is read without a question.
-    if (asked == nullptr) return true;
-    candidate.has_question = true;
-    candidate.part = asked->part.category();
-    candidate.filter_key_bytes = asked->filter_key.size();
-    candidate.hash = asked->hash;
-    reader->filter().Prefetch(candidate.hash);
+    if (asked == nullptr) return;
+    candidate->has_question = true;
+    candidate->part = asked->part.category();
+    candidate->filter_key_bytes = asked->filter_key.size();
+    candidate->hash = asked->hash;
+    reader->filter().Prefetch(candidate->hash);
     // As for a look-up of a key: where the filter will hardly say no, two waits become one.
     const bool expects_maybe = context_.filter_counters != nullptr &&
-                               context_.filter_counters->history(level).ExpectsMaybe();
-    if (expects_maybe) candidate.has_place = reader->FindIndexLine(prefix_, &candidate.place);
-    return true;
+                               context_.filter_counters->history(candidate->level).ExpectsMaybe();
+    if (expects_maybe) candidate->has_place = reader->FindIndexLine(prefix_, &candidate->place);
   }
 
   // `same` has been asked the same, and its outcome counted.
@@ -200,7 +230,8 @@ class Search {
     };
     FirstLookup lookup;
     // Of columns that lie one behind the other the next is not searched for.
-    lookup.filter_key_present = last->FindNext(*reader, prefix_, take);
+    lookup.filter_key_present =
+        last->FindNext(*reader, prefix_, take) == SstableReader::NextEntry::kFound;
     if (!lookup.filter_key_present) {
       lookup.prefix = prefix_;
       lookup.place = candidate->has_place ? &candidate->place : nullptr;
@@ -250,16 +281,25 @@ absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestio
                                       const LookupContext& context,
                                       std::span<FirstInRange> firsts) {
   LastLookups last;
-  if (firsts.size() == 1) [[likely]] {
+  // The first, and those that stand close behind it, as columns of a row do.
+  for (bool is_first = true; !firsts.empty(); is_first = false) {
     Search search(version, question, context, &firsts.front());
     if (!search.FindCandidates()) return false;
-    WINNOW_RETURN_IF_ERROR(search.AskCandidates(nullptr, &last));
-    return true;
+    if (is_first) {
+      search.PrefetchFilters();
+      WINNOW_RETURN_IF_ERROR(search.AskCandidates(nullptr, &last));
+    } else if (!search.TakeNext(&last)) {
+      break;
+    }
+    firsts = firsts.subspan(1);
   }
+  if (firsts.empty()) return true;
   std::vector<Search> searches;
   searches.reserve(firsts.size());
   for (FirstInRange& first : firsts) {
-    if (!searches.emplace_back(version, question, context, &first).FindCandidates()) return false;
+    Search& search = searches.emplace_back(version, question, context, &first);
+    if (!search.FindCandidates()) return false;
+    search.PrefetchFilters();
   }
   const Search* before = nullptr;
   for (Search& search : searches) {

@@ -3,6 +3,7 @@
 #ifndef WINNOW_ENGINE_VERSION_FIRST_IN_RANGE_H_
 #define WINNOW_ENGINE_VERSION_FIRST_IN_RANGE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,6 +20,7 @@ namespace winnow {
 // snapshot are among them. Used again and again it keeps its memory.
 struct FirstInRange {
   std::string prefix;                              // not empty
+  std::span<const size_t> component_ends;          // of it, if they are known: see PrefixQuestion
   std::optional<filter::PrefixQuestion> question;  // of the prefix, for the time of a search
   bool is_found = false;
   std::string key;  // internal
@@ -26,17 +28,17 @@ struct FirstInRange {
 
   // Nothing is found yet.
   void Begin() {
-    question.emplace(prefix);
+    question.emplace(prefix, component_ends);
     is_found = false;
   }
   // Takes an entry that is less than what was found before. The user key in two parts.
   void Take(std::string_view begin, std::string_view rest, uint64_t trailer,
             std::string_view entry_value) {
     is_found = true;
-    key.reserve(begin.size() + rest.size() + kTrailerBytes);
-    key.assign(begin);
-    key.append(rest);
-    PutFixed64(&key, trailer);
+    // Of columns that are read again and again the length hardly changes, and this costs nothing.
+    key.resize(begin.size() + rest.size() + kTrailerBytes);
+    char* const at = std::copy_n(begin.data(), begin.size(), key.data());
+    EncodeFixed64(std::copy_n(rest.data(), rest.size(), at), trailer);
     value.assign(entry_value);
   }
 };
@@ -51,11 +53,13 @@ struct FirstQuestion {
 };
 
 // Looks in the files, and takes into each of `firsts`, which have begun, what is less than what is
-// there. The filters of all files are fetched, for all of them, before the first is asked; where
-// neighbours ask a filter the same, as columns of a row ask a filter of rows, it is asked once.
-// False: there are too many files; then nothing was asked. Range deletions are not looked at.
-// Allocates nothing where it is one, the buffers suffice and no block has to be read. Of versions
-// whose keys are in bytewise order only.
+// there. The filters of all files are fetched before the first is asked. Of several, whose prefixes
+// ascend, those that stand close behind one another in a file, as columns of a row do, are taken
+// without a question; from the first that does not on the filters are fetched for all, and where
+// neighbours ask a filter the same, as columns ask a filter of rows, it is asked once. False: there
+// are too many files; what was asked until then has been counted. Range deletions are not looked
+// at. Allocates nothing where it is one, the buffers suffice and no block has to be read. Of
+// versions whose keys are in bytewise order only.
 absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
                                       const LookupContext& context, std::span<FirstInRange> firsts);
 

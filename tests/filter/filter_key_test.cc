@@ -284,6 +284,21 @@ TEST_P(RangeTest, EveryKeyWithAGrantedPrefixHasItsFilterKey) {
       FilterKeyExtractor::Question question;
       const bool is_granted = extractor.AskForPrefix(prefix, kQuestionSeed, &question);
       granted += is_granted ? 1 : 0;
+      // The same where the ends of the components are known.
+      std::vector<size_t> ends;
+      for (size_t at = 0; at + 1 < prefix.size(); at++) {
+        if (prefix[at] != '\0') continue;
+        at++;
+        if (prefix[at] != '\xff') ends.push_back(at + 1);
+      }
+      if (!ends.empty() && ends.back() == prefix.size()) {
+        FilterKeyExtractor::Question again;
+        ASSERT_EQ(extractor.AskForPrefix(prefix, ends, kQuestionSeed, &again), is_granted);
+        if (is_granted) {
+          ASSERT_EQ(again.hash, question.hash) << testing::PrintToString(prefix);
+          ASSERT_EQ(again.filter_key, question.filter_key);
+        }
+      }
       std::string upper = prefix;
       while (!upper.empty() && upper.back() == '\xff') upper.pop_back();
       if (!upper.empty()) {

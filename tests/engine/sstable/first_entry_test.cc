@@ -111,7 +111,9 @@ INSTANTIATE_TEST_SUITE_P(Tables, FirstEntryTest, testing::ValuesIn([] {
 
 // What begins with one prefix after the other, where possible from the last that was found on.
 TEST_P(FirstEntryTest, TheNextIsFoundBehindTheLast) {
+  using NextEntry = SstableReader::NextEntry;
   size_t num_found = 0;
+  size_t num_absent = 0;
   for (uint32_t seed = 1; seed <= 30; seed++) {
     std::mt19937 random(seed);
     const SstableModel model = SharingModel(&random, 400);
@@ -132,9 +134,12 @@ TEST_P(FirstEntryTest, TheNextIsFoundBehindTheLast) {
       const auto at =
           model.lower_bound(MakeInternalKey(prefix, kMaxSequenceNumber, kEntryTypeForSeek));
       key.reset();
-      if (!last.empty() && SstableReader::FindNext(last, prefix, &steps, take(prefix))) {
-        num_found++;
-      } else {
+      const NextEntry next = last.empty()
+                                 ? NextEntry::kUnknown
+                                 : SstableReader::FindNext(last, prefix, &steps, take(prefix));
+      num_found += next == NextEntry::kFound ? 1 : 0;
+      num_absent += next == NextEntry::kAbsent ? 1 : 0;
+      if (next == NextEntry::kUnknown) {
         FirstLookup lookup;
         lookup.prefix = prefix;
         lookup.steps = &steps;
@@ -142,6 +147,8 @@ TEST_P(FirstEntryTest, TheNextIsFoundBehindTheLast) {
       }
       const bool is_there = at != model.end() && UserKey(at->first).starts_with(prefix);
       ASSERT_EQ(key.has_value(), is_there) << "seed " << seed;
+      // What was found before is still the last.
+      if (next == NextEntry::kAbsent) continue;
       last.clear();
       if (!key.has_value()) continue;
       ASSERT_EQ(*key, at->first) << "seed " << seed;
@@ -150,6 +157,7 @@ TEST_P(FirstEntryTest, TheNextIsFoundBehindTheLast) {
   }
   // Blocks of 32 bytes hold one entry.
   EXPECT_EQ(num_found > 100, GetParam().block_bytes > 32) << num_found;
+  EXPECT_EQ(num_absent > 100, GetParam().block_bytes > 32) << num_absent;
 }
 
 TEST(FirstEntry, AnErrorOfReadingIsTold) {

@@ -103,6 +103,31 @@ TEST_F(TableAbsent, SeveralColumnsOfARowAreAskedForOneByOne) {
   }
 }
 
+// What stands beside the first column that is found says what the others are, there or not; a
+// filter has to be asked again only where a block ends.
+TEST_F(TableAbsent, ColumnsBesideOneThatIsThereNeedNoQuestion) {
+  Fill("ROWCOL");
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (uint64_t row = 0; row < kRows; row++) {
+    RowResult result;
+    ASSERT_TRUE(tables_->Get(Columns(all), table_, Row(row), &result).ok());
+    ASSERT_EQ(result.cells().size(), 5u) << row;
+    for (int i = 0; i < 5; i++) {
+      const CellView& cell = result.cells()[static_cast<size_t>(i)];
+      ASSERT_EQ(std::string(cell.value), absl::StrCat(row, "/", 2 * i));
+      ASSERT_EQ(std::string(cell.qualifier), Column(2 * i));
+    }
+  }
+  const FilterStatistics asked = Asked("component:2");
+  EXPECT_GE(asked.checked, kRows);
+  EXPECT_LT(asked.checked, 2 * kRows);
+  // Columns that others lie between.
+  for (uint64_t row = 0; row < kRows; row += 3) {
+    ASSERT_EQ(tables_.Get(table_, Row(row), Columns({0, 8})).size(), 2u);
+    ASSERT_EQ(tables_.Get(table_, Row(row), Columns({0, 5, 9})).size(), 1u);
+  }
+}
+
 TEST_F(TableAbsent, RowsOfAMultiGetAreAskedForTogether) {
   Fill("ROWCOL");
   std::vector<std::string> names;

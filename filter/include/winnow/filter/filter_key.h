@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,8 @@ class FilterKeyExtractor {
   class Part {
    public:
     bool is_whole_key() const { return kind_ == Kind::kWholeKey; }
+    // "component:K": so many components, whole.
+    bool is_components() const { return kind_ == Kind::kComponent; }
     // The part of `key`. Total: a key shorter than N bytes, or with fewer than K delimiters or
     // components, is its own.
     std::string_view FilterKey(std::string_view key) const {
@@ -154,7 +157,13 @@ class FilterKeyExtractor {
                                           uint64_t seed) const;
   // The same of all keys that begin with `prefix`. False, and `*question` stays as it is: they need
   // not have a part in common.
-  bool AskForPrefix(std::string_view prefix, uint64_t seed, Question* question) const;
+  bool AskForPrefix(std::string_view prefix, uint64_t seed, Question* question) const {
+    return AskForPrefix(prefix, {}, seed, question);
+  }
+  // `component_ends`: where in the prefix its components end, all of them, the last at its own end;
+  // empty where that is not known.
+  bool AskForPrefix(std::string_view prefix, std::span<const size_t> component_ends, uint64_t seed,
+                    Question* question) const;
 
   friend bool operator==(const FilterKeyExtractor&, const FilterKeyExtractor&) = default;
 
@@ -179,7 +188,9 @@ class FilterKeyExtractor {
 // seed, as those of a store mostly do. Borrows prefix and extractors. Used by one thread at a time.
 class PrefixQuestion {
  public:
-  explicit PrefixQuestion(std::string_view prefix) : prefix_(prefix) {}
+  // `component_ends` as for AskForPrefix: saves looking for them. Borrowed, too.
+  explicit PrefixQuestion(std::string_view prefix, std::span<const size_t> component_ends = {})
+      : prefix_(prefix), component_ends_(component_ends) {}
 
   std::string_view prefix() const { return prefix_; }
   // Null: keys that begin so need have no part in common that the extractor knows. Valid until the
@@ -188,7 +199,7 @@ class PrefixQuestion {
     const bool is_as_before = asked_ != nullptr && hash_seed_ == hash_seed &&
                               (asked_ == &extractor || *asked_ == extractor);
     if (!is_as_before) {
-      has_question_ = extractor.AskForPrefix(prefix_, hash_seed, &question_);
+      has_question_ = extractor.AskForPrefix(prefix_, component_ends_, hash_seed, &question_);
       asked_ = &extractor;
       hash_seed_ = hash_seed;
     }
@@ -197,6 +208,7 @@ class PrefixQuestion {
 
  private:
   const std::string_view prefix_;
+  const std::span<const size_t> component_ends_;
   const FilterKeyExtractor* asked_ = nullptr;
   uint64_t hash_seed_ = 0;
   bool has_question_ = false;
