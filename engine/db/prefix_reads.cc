@@ -81,6 +81,8 @@ absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family
   };
   // Markers matter from the oldest of the times on.
   uint64_t oldest = UINT64_MAX;
+  // After the snapshot's number was read: range deletions that come in later are too new for it.
+  const bool has_range_deletions = view->has_range_deletions();
   for (size_t i = 0; i < firsts.size(); i++) {
     const FirstInRange& first = firsts[i];
     if (!first.is_found) {
@@ -89,8 +91,7 @@ absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family
       continue;
     }
     if (Type(first.key) != EntryType::kPut || Sequence(first.key) > snapshot) continue;
-    // After the snapshot's number was read: range deletions that come in later are too new for it.
-    if (view->has_range_deletions()) [[unlikely]] {
+    if (has_range_deletions) [[unlikely]] {
       const LookupKey key = view->MakeLookupKey(UserKey(first.key), snapshot);
       if (view->NewestRangeDeletion(key) > Sequence(first.key)) continue;
     }

@@ -104,11 +104,30 @@ class Search {
     for (size_t i = 0; i < num_candidates_; i++) PrefetchFilter(&candidates_[i]);
   }
 
+  // The only file that can have what is sought. It is also the only one for prefixes behind this
+  // one that are less than `*end`, and that `*end` does not begin with. Null: there are several, or
+  // none.
+  const SstableFile* OnlyCandidate(std::string_view* end) const {
+    // What was passed for what is known of this prefix need not be for another.
+    if (num_candidates_ != 1 || has_passed_files_) return nullptr;
+    const SstableFile* const only = candidates_.front().file;
+    *end = only->largest_user_key();
+    const auto note = [&](const SstableFile& file) {
+      const std::string_view smallest = file.smallest_user_key();
+      if (&file != only && smallest > prefix_) *end = std::min(*end, smallest);
+    };
+    for (const auto& file : version_.files(0)) note(*file);
+    for (const auto& [level, index, tombstones] : version_.sorted_levels()) {
+      const size_t next = index.FilesWithPrefix(prefix_).end;
+      if (next < version_.files(level).size()) note(*version_.files(level)[next]);
+    }
+    return only;
+  }
+
   // True: the entries behind what the last look-up found have said what there is, in the only file
   // that can have it. No filter was asked, nor need one be prefetched. False says nothing.
-  bool TakeNext(LastLookups* last) {
-    if (num_candidates_ != 1) return false;
-    const SstableReader* const reader = candidates_.front().file->reader();
+  bool TakeNext(const SstableFile& only, LastLookups* last) {
+    const SstableReader* const reader = only.reader();
     if (reader == nullptr) return false;
     bool is_taken = false;
     const auto take = [this, &is_taken](const SstableReader::FirstEntry& entry) {
@@ -172,7 +191,10 @@ class Search {
   }
 
   bool Add(const SstableFile& file, int level) {
-    if (IsPassed(file)) return true;
+    if (IsPassed(file)) {
+      has_passed_files_ = true;
+      return true;
+    }
     if (num_candidates_ == kMaxCandidates) return false;
     Candidate& candidate = candidates_[num_candidates_++];
     candidate.file = &file;
@@ -273,6 +295,7 @@ class Search {
   uint64_t found_end_ = 0;  // one more than the time of first_; 0: not known
   std::array<Candidate, kMaxCandidates> candidates_;
   size_t num_candidates_ = 0;
+  bool has_passed_files_ = false;
 };
 
 }  // namespace
@@ -282,13 +305,21 @@ absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestio
                                       std::span<FirstInRange> firsts) {
   LastLookups last;
   // The first, and those that stand close behind it, as columns of a row do.
+  const SstableFile* only = nullptr;  // that can have what comes before `only_end`
+  std::string_view only_end;
   for (bool is_first = true; !firsts.empty(); is_first = false) {
+    const std::string_view prefix = firsts.front().prefix;
     Search search(version, question, context, &firsts.front());
-    if (!search.FindCandidates()) return false;
+    const bool is_before_end =
+        only != nullptr && prefix < only_end && !only_end.starts_with(prefix);
+    if (!is_before_end) {
+      if (!search.FindCandidates()) return false;
+      only = firsts.size() == 1 ? nullptr : search.OnlyCandidate(&only_end);
+    }
     if (is_first) {
       search.PrefetchFilters();
       WINNOW_RETURN_IF_ERROR(search.AskCandidates(nullptr, &last));
-    } else if (!search.TakeNext(&last)) {
+    } else if (only == nullptr || !search.TakeNext(*only, &last)) {
       break;
     }
     firsts = firsts.subspan(1);

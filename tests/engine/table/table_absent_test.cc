@@ -128,6 +128,46 @@ TEST_F(TableAbsent, ColumnsBesideOneThatIsThereNeedNoQuestion) {
   }
 }
 
+// A row that goes on in the next file, and columns of which a newer file, that begins among them,
+// has some: each is found where it is.
+TEST_F(TableAbsent, ColumnsOfARowMayBeInSeveralFiles) {
+  Options options = MemoryDb::Quiet();
+  options.target_file_bytes = 64 << 10;
+  options.write_buffer_bytes = 64 << 10;
+  MemoryTables tables(options);
+  Table* const table =
+      tables.Create({.name = "t", .families = {{.name = "f", .bloom_filter = "ROWCOL"}}});
+  // One row of many files, between two that are small.
+  const auto name = [](int number) { return absl::StrCat("c", 10'000 + number); };
+  constexpr int kMany = 4'000;
+  for (int i = 0; i < kMany; i++) tables.Put(table, "m", "f", name(i), 1, std::string(100, 'v'));
+  tables.Put(table, "a", "f", name(0), 1, "v");
+  tables.Put(table, "z", "f", name(0), 1, "v");
+  ASSERT_TRUE(tables->MajorCompact("t").ok());
+  for (const bool has_newer : {false, true}) {
+    if (has_newer) {
+      for (int i = 2'000; i < 2'100; i += 11) tables.Put(table, "m", "f", name(i), 2, "new");
+      ASSERT_TRUE(tables->Flush("t").ok());
+    }
+    for (int i = 0; i + 30 < kMany; i += 3) {
+      TableReadOptions wanted;
+      for (const int behind : {0, 1, 2, 7, 30}) {
+        wanted.columns.push_back({"f", name(i + behind)});
+        wanted.columns.push_back({"f", name(i + behind) + "x"});
+      }
+      RowResult result;
+      ASSERT_TRUE(tables->Get(wanted, table, "m", &result).ok());
+      ASSERT_EQ(result.cells().size(), 5u) << i;
+      for (const CellView& cell : result.cells()) {
+        const int number = std::stoi(std::string(cell.qualifier.substr(1))) - 10'000;
+        const bool is_new =
+            has_newer && number >= 2'000 && number < 2'100 && (number - 2'000) % 11 == 0;
+        ASSERT_EQ(std::string(cell.value), is_new ? "new" : std::string(100, 'v')) << number;
+      }
+    }
+  }
+}
+
 TEST_F(TableAbsent, RowsOfAMultiGetAreAskedForTogether) {
   Fill("ROWCOL");
   std::vector<std::string> names;
