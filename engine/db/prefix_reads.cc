@@ -56,13 +56,17 @@ absl::StatusOr<bool> DBImpl::SearchFirsts(const ReadView& view, const FirstQuest
 absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family,
                                 std::span<FirstInRange> firsts, std::span<FirstAnswer> answers,
                                 FirstInRange* markers) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
+  ColumnFamilyState* const own = Own(family);
+  // What CheckRead would find nothing wrong with, without a call.
+  const bool is_surely_readable = IsUsable() && options.snapshot == nullptr && own != nullptr &&
+                                  own->database_number() == families_.database_number() &&
+                                  !own->is_dropped();
+  if (!is_surely_readable) WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
   for (size_t i = 0; i < firsts.size(); i++) {
     if (firsts[i].prefix.size() > kMaxKeyBytes) [[unlikely]]
       return CheckRead(options, family, firsts[i].prefix);
     answers[i] = FirstAnswer::kUnknown;
   }
-  ColumnFamilyState* const own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   const ViewGuard view(own->views);
   // Under another order keys with one beginning need not be neighbours.
@@ -79,17 +83,20 @@ absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family
     if (parse == nullptr || !parse(UserKey(first.key), &parsed)) return std::nullopt;
     return parsed.time;
   };
+  bool is_any_found = false;
+  for (size_t i = 0; i < firsts.size(); i++) {
+    // Range deletions change nothing then.
+    if (!firsts[i].is_found) answers[i] = FirstAnswer::kAbsent;
+    is_any_found = is_any_found || firsts[i].is_found;
+  }
+  if (!is_any_found) return absl::OkStatus();
   // Markers matter from the oldest of the times on.
   uint64_t oldest = UINT64_MAX;
   // After the snapshot's number was read: range deletions that come in later are too new for it.
   const bool has_range_deletions = view->has_range_deletions();
   for (size_t i = 0; i < firsts.size(); i++) {
     const FirstInRange& first = firsts[i];
-    if (!first.is_found) {
-      // Range deletions change nothing then.
-      answers[i] = FirstAnswer::kAbsent;
-      continue;
-    }
+    if (!first.is_found) continue;
     if (Type(first.key) != EntryType::kPut || Sequence(first.key) > snapshot) continue;
     if (has_range_deletions) [[unlikely]] {
       const LookupKey key = view->MakeLookupKey(UserKey(first.key), snapshot);

@@ -51,6 +51,28 @@ bool IsOfPointCells(const TableReadOptions& options) {
          });
 }
 
+// Of IsOfPointCells: ascending, each once.
+absl::StatusOr<std::span<const std::string_view>> TakeQualifiers(
+    const std::vector<ColumnSelection>& columns, PointBuffers* buffers) {
+  const auto begin = buffers->qualifiers.begin();
+  *begin = *columns.front().qualifier;
+  WINNOW_RETURN_IF_ERROR(CheckQualifier(*begin));
+  auto end = begin + 1;
+  bool are_ascending = true;
+  for (size_t i = 1; i < columns.size(); i++) {
+    *end = *columns[i].qualifier;
+    WINNOW_RETURN_IF_ERROR(CheckQualifier(*end));
+    are_ascending = are_ascending && *(end - 1) < *end;
+    end++;
+  }
+  // The order in which a RowResult has them.
+  if (!are_ascending) [[unlikely]] {
+    std::sort(begin, end);
+    end = std::unique(begin, end);
+  }
+  return std::span<const std::string_view>(begin, end);
+}
+
 // Once nobody needs the bytes of what was looked up last. One large value is not kept for ever.
 void FreeLarge(PointBuffers* buffers) {
   for (size_t i = 0; i < buffers->num_cells; i++) FreeIfLarge(&buffers->firsts[i].value);
@@ -138,20 +160,8 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadPointCells(const TableReadOptions& o
                           table.Find(options.columns.front().family));
   // Of the thread; the cells point into them until the thread looks up others.
   PointBuffers& buffers = PerThread<PointBuffers>::Get();
-  const auto begin = buffers.qualifiers.begin();
-  auto end = begin;
-  bool are_ascending = true;
-  for (const ColumnSelection& column : options.columns) {
-    WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
-    are_ascending = are_ascending && (end == begin || *(end - 1) < *column.qualifier);
-    *end++ = *column.qualifier;
-  }
-  // The order in which a RowResult has them, each once.
-  if (!are_ascending) {
-    std::sort(begin, end);
-    end = std::unique(begin, end);
-  }
-  const std::span<const std::string_view> wanted(begin, end);
+  WINNOW_ASSIGN_OR_RETURN(const std::span<const std::string_view> wanted,
+                          TakeQualifiers(options.columns, &buffers));
   WINNOW_ASSIGN_OR_RETURN(const bool are_known,
                           FindNewestCells(store(), moment, *family, row, wanted, &buffers));
   if (are_known) {

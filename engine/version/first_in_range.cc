@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,31 @@ struct Candidate {
   BlockDirectory::Place place;  // set if has_place
 };
 
+// Made when it is first needed. A std::optional would do, but that GCC 12 clears all the room for
+// one that is made on the stack, which for most look-ups is all that happens to it.
+template <typename T>
+class MadeWhenNeeded {
+ public:
+  MadeWhenNeeded() {}  // NOLINT(modernize-use-equals-default): the union has no member then
+  ~MadeWhenNeeded() {
+    if (is_made_) object_.~T();
+  }
+  MadeWhenNeeded(const MadeWhenNeeded&) = delete;
+  MadeWhenNeeded& operator=(const MadeWhenNeeded&) = delete;
+
+  T& Get() {
+    if (!is_made_) new (&object_) T;
+    is_made_ = true;
+    return object_;
+  }
+
+ private:
+  union {
+    T object_;
+  };
+  bool is_made_ = false;
+};
+
 // The last two look-ups, of which one may have the block that the next wants.
 class LastLookups {
  public:
@@ -40,10 +66,8 @@ class LastLookups {
     lookup->neighbour = table_ == &table ? last_ : nullptr;
     table_ = &table;
     found_ = nullptr;
-    std::optional<PointLookup>& steps = is_last_first_ ? second_ : first_;
+    last_ = &(is_last_first_ ? second_ : first_).Get();
     is_last_first_ = !is_last_first_;
-    if (!steps.has_value()) steps.emplace();
-    last_ = &*steps;
     lookup->steps = last_;
   }
   // What the last look-up found is in `found`, until another look-up is made; null: nowhere.
@@ -61,9 +85,8 @@ class LastLookups {
   const FirstInRange* found_ = nullptr;
   PointLookup* last_ = nullptr;  // one of these two
   bool is_last_first_ = false;
-  // Made when they are needed; as an array all of them would be cleared before.
-  std::optional<PointLookup> first_;
-  std::optional<PointLookup> second_;
+  MadeWhenNeeded<PointLookup> first_;
+  MadeWhenNeeded<PointLookup> second_;
 };
 
 // Two passes: the first finds the files and fetches the lines of their filters, the second asks and
