@@ -116,7 +116,9 @@ struct ColumnFamilyOptions {
   // (default): none.
   const CompactionFilter* compaction_filter = nullptr;
 
-  // Compression of SSTable blocks. Default: lz4.
+  // Compression of SSTable blocks. Default: lz4. A block that it makes less than an eighth smaller
+  // is stored as it is; where sixteen in a row were so, one in sixteen is tried from then on, until
+  // one becomes smaller.
   Compression compression = Compression::kLz4;
   // Compression for level 0, 1, ...; the last entry serves all deeper levels. Empty (default): the
   // field above serves every level. At most kNumLevels entries.
