@@ -8,6 +8,10 @@ namespace winnow {
 
 namespace {
 
+// Each takes an atomic operation of a write, mostly; fewer cost reads little where a filter has
+// some twenty bits for each entry, as by default (memtable_filter_ratio).
+constexpr int kFilterProbes = 4;
+
 // The share of a full memtable's filter that one of this size needs.
 size_t FilterBytesFor(size_t expected_bytes, const MemtableSizes& sizes) {
   if (expected_bytes >= sizes.buffer_bytes) return sizes.filter_bytes;
@@ -78,8 +82,8 @@ filter::ConcurrentBlockedBloom* Memtable::FilterForAdd() {
   filter::ConcurrentBlockedBloom* present = filter_.load(std::memory_order_acquire);
   if (present != nullptr || sizes_.filter_bytes == 0) return present;
   const size_t expected_bytes = std::max(budget_->ShareOfOne(), sizes_.previous_bytes);
-  auto fresh =
-      std::make_unique<filter::ConcurrentBlockedBloom>(FilterBytesFor(expected_bytes, sizes_));
+  auto fresh = std::make_unique<filter::ConcurrentBlockedBloom>(
+      FilterBytesFor(expected_bytes, sizes_), kFilterProbes);
   const size_t bytes = fresh->memory_bytes();
   // Counted by the one whose filter is taken: memory_bytes() has it from now on, and as much is
   // given back in the end.

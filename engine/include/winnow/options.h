@@ -133,8 +133,9 @@ struct ColumnFamilyOptions {
   // range 2 - 64. Memory for writes of one family is at most this times write_buffer_bytes; for
   // those of all see Options::db_write_buffer_bytes.
   int max_write_buffers = 3;
-  // Bytes of the memtable's own filter, as a share of write_buffer_bytes. It knows whole keys, and
-  // the parts of keys that filter_key names. Default 0.02, range 0 (none) - 0.25.
+  // Bytes of the memtable's own filter, as a share of write_buffer_bytes. It knows whole keys, but
+  // where filter_key begins with components, and the parts of keys that filter_key names. Default
+  // 0.02, range 0 (none) - 0.25.
   double memtable_filter_ratio = 0.02;
 
   // The largest share of an SSTable's data, as it is stored, that the hashes of its filter keys may
