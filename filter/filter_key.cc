@@ -275,7 +275,7 @@ std::optional<size_t> FilterKeyExtractor::Part::Length(std::string_view key) con
   if (kind_ == Kind::kPrefix) {
     return key.size() >= count_ ? std::optional<size_t>(count_) : std::nullopt;
   }
-  if (kind_ == Kind::kComponent) return ComponentsLength(key, count_);
+  if (is_components()) return ComponentsLength(key, count_);
   if (kind_ == Kind::kPrefixWithin) return PrefixWithin(key, count_);
   if (kind_ == Kind::kDelimiterWithin) return DelimitersWithin(key, delimiter_, count_);
   size_t begin = 0;
@@ -367,8 +367,7 @@ bool FilterKeyExtractor::AskForPrefix(std::string_view prefix,
     const Part& part = parts_[i];
     if (part.is_whole_key()) continue;
     // Fewer components are never longer, and need not be counted.
-    const bool is_within_asked = longest && part.kind_ == Part::Kind::kComponent &&
-                                 parts_[asked].kind_ == Part::Kind::kComponent &&
+    const bool is_within_asked = longest && part.is_components() && parts_[asked].is_components() &&
                                  part.count_ < parts_[asked].count_;
     if (is_within_asked) continue;
     const std::optional<size_t> length = length_of(part);
