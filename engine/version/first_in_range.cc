@@ -154,8 +154,7 @@ class Search {
     if (reader == nullptr) return false;
     bool is_taken = false;
     const auto take = [this, &is_taken](const SstableReader::FirstEntry& entry) {
-      is_taken = IsLess(entry);
-      if (is_taken) Take(entry);
+      is_taken = TakeIfLess(entry);
     };
     const SstableReader::NextEntry next = last->FindNext(*reader, prefix_, take);
     if (next == SstableReader::NextEntry::kFound) last->NoteFound(is_taken ? &first_ : nullptr);
@@ -270,8 +269,7 @@ class Search {
     }
     bool is_taken = false;
     const auto take = [this, &is_taken](const SstableReader::FirstEntry& entry) {
-      is_taken = IsLess(entry);
-      if (is_taken) Take(entry);
+      is_taken = TakeIfLess(entry);
     };
     FirstLookup lookup;
     // Of columns that lie one behind the other the next is not searched for.
@@ -303,6 +301,12 @@ class Search {
     if (!first_.is_found) return true;
     const int order = CompareBytes(entry.rest, UserKey(first_.key).substr(entry.shared));
     return order != 0 ? order < 0 : entry.trailer > Trailer(first_.key);
+  }
+
+  bool TakeIfLess(const SstableReader::FirstEntry& entry) {
+    const bool is_less = IsLess(entry);
+    if (is_less) Take(entry);
+    return is_less;
   }
 
   void Take(const SstableReader::FirstEntry& entry) {
