@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/support/db_fixture.h"
 
@@ -54,20 +55,31 @@ void WriteRandomly(MemoryDb* db, uint64_t count, uint64_t seed) {
   }
 }
 
+// A round of the budget's planner. It runs by itself once a second: how many rounds a tree has had,
+// and how old its last plan is, would follow from how quick the machine is.
+void PlanFiltersNow(MemoryDb* db, const Options& options) {
+  ASSERT_TRUE(
+      (*db)
+          ->SetOption(nullptr, "filter_memory_budget", absl::StrCat(options.filter_memory_budget))
+          .ok());
+}
+
 // Of as many random overwrites as there are keys, once each has been written. Where a tree gathers
 // runs and lets them go, absent keys cost more and less in turn: they are asked for at many
 // moments.
 Costs CostsOf(CompactionStyle style, bool has_budget) {
-  MemoryDb db(DeepTree(style, has_budget));
+  const Options options = DeepTree(style, has_budget);
+  MemoryDb db(options);
   WriteRandomly(&db, 2 * kNumKeys, 1);
   const Statistics before = db->GetStatistics();
-  constexpr uint64_t kMoments = 12;
-  constexpr uint64_t kLookupsAtOnce = 5000;
+  constexpr uint64_t kMoments = 30;
+  constexpr uint64_t kLookupsAtOnce = 2000;
   constexpr double kLookups = kMoments * kLookupsAtOnce;
   Costs costs;
   std::mt19937_64 random(3);
   for (uint64_t moment = 0; moment < kMoments; moment++) {
     WriteRandomly(&db, kNumKeys / kMoments, 2 + moment);
+    if (has_budget) PlanFiltersNow(&db, options);
     for (uint64_t i = 0; i < kLookupsAtOnce; i++) {
       EXPECT_EQ(db.Get(NumberedKey(2 * (random() % kNumKeys) + 1)), "(absent)");
     }
