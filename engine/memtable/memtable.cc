@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "winnow/filter/hash.h"
+
 namespace winnow {
 
 namespace {
@@ -104,11 +106,11 @@ void Memtable::EnterStage(WriteBufferBudget::Stage stage) {
 // 1. The filter's bits, 2. the entry, 3. the counts: each is in place before what
 // leads a reader to it.
 void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
-                   std::string_view value, uint64_t whole_key_hash) {
+                   std::string_view value) {
   // The filter first: a reader that can see the entry must find its bits set. The entry becomes
   // visible with a release store later (the visible sequence), so relaxed bits suffice.
   if (filter::ConcurrentBlockedBloom* filter = FilterForAdd(); filter != nullptr) {
-    AddToFilter(user_key, whole_key_hash, filter);
+    AddToFilter(user_key, filter);
   }
   tree_.Insert(user_key, PackTrailer(sequence, type), value);
   NoteSequence(sequence);
@@ -121,9 +123,13 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
 
 // Keys come in no order, so that parts which the key before had are hashed again. All lines are
 // fetched before the first is written: the waits for them then pass together.
-void Memtable::AddToFilter(std::string_view user_key, uint64_t whole_key_hash,
+void Memtable::AddToFilter(std::string_view user_key,
                            filter::ConcurrentBlockedBloom* filter) const {
-  if (has_whole_keys_) filter->Prefetch(whole_key_hash);
+  uint64_t whole_key_hash = 0;
+  if (has_whole_keys_) {
+    whole_key_hash = filter::HashKey(user_key, filter_key_.hash_seed);
+    filter->Prefetch(whole_key_hash);
+  }
   if (filter_key_.extractor.is_whole_key()) {
     filter->Add(whole_key_hash);
     return;

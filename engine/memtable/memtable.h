@@ -63,14 +63,14 @@ class Memtable {
     }
   }
 
-  // `whole_key_hash` is filter::HashKey(user_key, database seed).
   void Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
-           std::string_view value, uint64_t whole_key_hash);
+           std::string_view value);
 
   // Deletes the keys from `begin` to before `end`, which is greater.
   void AddRangeDeletion(SequenceNumber sequence, std::string_view begin, std::string_view end);
 
   bool empty() const { return num_entries_.load(std::memory_order_acquire) == 0; }
+  // `whole_key_hash` is filter::HashKey(user_key, MemtableFilterKey::hash_seed).
   bool MayContain(std::string_view user_key, uint64_t whole_key_hash) const {
     return AskFilter(LookupHash(user_key, whole_key_hash));
   }
@@ -149,8 +149,7 @@ class Memtable {
                            : filter_key_.extractor.LookupHash(user_key, filter_key_.hash_seed);
   }
   // The key, and its parts.
-  void AddToFilter(std::string_view user_key, uint64_t whole_key_hash,
-                   filter::ConcurrentBlockedBloom* filter) const;
+  void AddToFilter(std::string_view user_key, filter::ConcurrentBlockedBloom* filter) const;
   // The filter, made by the first entry.
   filter::ConcurrentBlockedBloom* FilterForAdd();
 

@@ -243,7 +243,7 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
     const uint64_t needed_from = versions_->families().at(update.family_id).log_number;
     if (log_number < needed_from) continue;
     ColumnFamilyState& state = *family->second;
-    InsertUpdate(update, sequence, state.hash_seed(), state.active_for_insert());
+    InsertUpdate(update, sequence, state.active_for_insert());
     if (write_tables_) {
       // The SSTable will hold this number: no later write may get it.
       last_sequence_ = std::max(last_sequence_, sequence);

@@ -11,7 +11,6 @@
 #include "engine/base/coding.h"
 #include "engine/base/internal_key.h"
 #include "engine/memtable/memtable.h"
-#include "winnow/filter/hash.h"
 #include "winnow/write_batch.h"
 
 namespace winnow {
@@ -66,15 +65,13 @@ inline bool IsEmptyRange(const BatchUpdate& update, const InternalKeyComparator&
 }
 
 // Puts an update where readers will find it. A range that is empty leaves no trace.
-inline void InsertUpdate(const BatchUpdate& update, SequenceNumber sequence, uint64_t hash_seed,
-                         Memtable* memtable) {
+inline void InsertUpdate(const BatchUpdate& update, SequenceNumber sequence, Memtable* memtable) {
   if (update.type == EntryType::kRangeDelete) [[unlikely]] {
     if (IsEmptyRange(update, memtable->comparator())) return;
     memtable->AddRangeDeletion(sequence, update.key, update.value);
     return;
   }
-  memtable->Add(sequence, update.type, update.key, update.value,
-                filter::HashKey(update.key, hash_seed));
+  memtable->Add(sequence, update.type, update.key, update.value);
 }
 // How far a batch has come: CutBackTo undoes what was added since.
 struct WriteBatchMark {

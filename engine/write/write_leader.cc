@@ -283,7 +283,7 @@ void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_s
     if (IsEmptyRange(update, family->comparator())) [[unlikely]]
       continue;
     memtable->NoteLog(parts_.logs->current_number());
-    InsertUpdate(update, sequence, family->hash_seed(), memtable);
+    InsertUpdate(update, sequence, memtable);
     // A memtable that fills in the middle of a group takes the rest of it, and of those beside it:
     // the next leader switches.
     if (memtable->memory_bytes() >= family->write_buffer_bytes()) [[unlikely]] {

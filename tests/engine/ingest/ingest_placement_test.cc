@@ -100,8 +100,8 @@ TEST_F(IngestPlacementTest, NothingIsOlderThanEntriesWithoutSequence) {
 TEST_F(IngestPlacementTest, AMemtableIsAskedForKeysAndNotForItsRange) {
   Memtable memtable(InternalKeyComparator{BytewiseComparator()}, MemtableSizes{});
   EXPECT_FALSE(HasKeyIn(memtable, {"a", "z"}));
-  memtable.Add(1, EntryType::kPut, "b", "", 0);
-  memtable.Add(2, EntryType::kDelete, "y", "", 0);
+  memtable.Add(1, EntryType::kPut, "b", "");
+  memtable.Add(2, EntryType::kDelete, "y", "");
   EXPECT_TRUE(HasKeyIn(memtable, {"a", "b"}));
   EXPECT_TRUE(HasKeyIn(memtable, {"y", "z"}));
   EXPECT_FALSE(HasKeyIn(memtable, {"c", "x"}));

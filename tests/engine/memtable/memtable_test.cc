@@ -21,7 +21,7 @@ constexpr uint64_t kSeed = 99;
 
 void Add(Memtable* memtable, SequenceNumber sequence, EntryType type, std::string_view key,
          std::string_view value) {
-  memtable->Add(sequence, type, key, value, filter::HashKey(key, kSeed));
+  memtable->Add(sequence, type, key, value);
 }
 
 TEST(Memtable, FindsTheNewestVersionThatASnapshotSees) {
@@ -47,7 +47,8 @@ TEST(Memtable, FindsTheNewestVersionThatASnapshotSees) {
 }
 
 TEST(Memtable, ItsFilterHidesNoKeyAndRejectsMostOthers) {
-  Memtable memtable(InternalKeyComparator(BytewiseComparator()), {1 << 20, 8192});
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), {1 << 20, 8192}, nullptr,
+                    {{}, kSeed});
   EXPECT_FALSE(memtable.has_filter()) << "without entries it takes no memory";
   EXPECT_EQ(memtable.memory_bytes(), 0u);
   for (uint64_t i = 0; i < 4000; i++) {

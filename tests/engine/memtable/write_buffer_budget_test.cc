@@ -23,7 +23,7 @@ ABSL_NO_THREAD_SAFETY_ANALYSIS {
   auto memtable = std::make_unique<Memtable>(kComparator, sizes, budget);
   EXPECT_EQ(budget->memory_bytes(), 0u) << "without entries it takes nothing";
   for (SequenceNumber i = 1; i <= 500; i++) {
-    memtable->Add(i, EntryType::kPut, std::to_string(i), std::string(1000, 'v'), i);
+    memtable->Add(i, EntryType::kPut, std::to_string(i), std::string(1000, 'v'));
   }
   const size_t bytes = memtable->memory_bytes();
   EXPECT_GT(bytes, 500'000u);
@@ -79,13 +79,13 @@ TEST(WriteBufferBudget, OfManyMemtablesEachHasASmallFilter) {
     memtables.push_back(std::make_unique<Memtable>(kComparator, sizes, budget));
   }
   for (const auto& memtable : memtables) {
-    memtable->Add(1, EntryType::kPut, "key", "value", 7);
+    memtable->Add(1, EntryType::kPut, "key", "value");
     EXPECT_LE(memtable->memory_bytes(), 4096u);
     EXPECT_TRUE(memtable->has_filter());
   }
   // One whose predecessor was full may expect to fill as well.
   Memtable busy(kComparator, {1 << 20, 64 << 10, 1 << 20}, budget);
-  busy.Add(1, EntryType::kPut, "key", "value", 7);
+  busy.Add(1, EntryType::kPut, "key", "value");
   EXPECT_GE(busy.memory_bytes(), size_t{64} << 10);
 }
 
