@@ -355,6 +355,18 @@ std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfRange(
 bool FilterKeyExtractor::AskForPrefix(std::string_view prefix,
                                       std::span<const size_t> component_ends, uint64_t seed,
                                       Question* question) const {
+  const auto ask = [&](size_t index, size_t length) {
+    question->part = parts_[index];
+    question->filter_key = prefix.substr(0, length);
+    question->hash = HashOf(index, question->filter_key, seed);
+    return true;
+  };
+  // No part is longer than one that ends with the prefix.
+  for (size_t i = component_ends.empty() ? 0 : num_parts_; i-- > 0;) {
+    if (parts_[i].is_components() && parts_[i].count_ == component_ends.size()) {
+      return ask(i, prefix.size());
+    }
+  }
   const auto length_of = [&](const Part& part) -> std::optional<size_t> {
     if (component_ends.empty() || !part.is_components()) return part.Length(prefix);
     if (part.count_ > component_ends.size()) return std::nullopt;
@@ -375,11 +387,7 @@ bool FilterKeyExtractor::AskForPrefix(std::string_view prefix,
     longest = length;
     asked = i;
   }
-  if (!longest) return false;
-  question->part = parts_[asked];
-  question->filter_key = prefix.substr(0, *longest);
-  question->hash = HashOf(asked, question->filter_key, seed);
-  return true;
+  return longest && ask(asked, *longest);
 }
 
 }  // namespace winnow::filter

@@ -129,10 +129,11 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status DropAsOwner(ColumnFamily* family) { return Drop(family, /*is_owner=*/true); }
   // Whether keys that begin with each of these prefixes may be there, by memtables and filters
   // alone: yes where no filter is in memory that knows such prefixes. Deleted keys count. All are
-  // asked about in one view, which is taken after the snapshot of `options`, and no counter tells
-  // of it.
+  // asked about in one view, which is taken after the snapshot of `options`. `call`: what it is a
+  // part of, which looks up those that may be there; what is ruled out counts as rejected by the
+  // filters there. Unset: nothing is counted.
   absl::Status AskForPrefixes(const ReadOptions& options, ColumnFamily* family,
-                              std::span<PrefixAsked> prefixes);
+                              std::optional<FilterCall> call, std::span<PrefixAsked> prefixes);
   // Whether filters of new SSTables know more of keys that begin with `prefix` than what begins
   // with its first `num_bytes` bytes.
   bool FiltersKnowBehind(ColumnFamily* family, std::string_view prefix, size_t num_bytes);
@@ -283,9 +284,17 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status CheckRead(const ReadOptions& options, const ColumnFamily* family,
                          std::string_view key) const;
   absl::Status CheckRead(const ColumnFamily* family, std::string_view key) const;
-  // True: CheckRead would find nothing wrong.
+  // True: CheckRead would find nothing wrong, which for most reads it takes no call to know.
   bool IsSurelyReadable(const ReadOptions& options, const ColumnFamily* family,
-                        std::string_view key) const;
+                        std::string_view key) const {
+    return IsUsable() && key.size() <= kMaxKeyBytes && options.snapshot == nullptr &&
+           (family == default_family_ || IsOwnLiveFamily(family));
+  }
+  bool IsOwnLiveFamily(const ColumnFamily* family) const {
+    const auto* const state = static_cast<const ColumnFamilyState*>(family);
+    return state != nullptr && state->database_number() == families_.database_number() &&
+           !state->is_dropped();
+  }
   absl::Status CheckSnapshot(const ReadOptions& options) const;
 
   // --- iterators.cc ---
@@ -299,9 +308,14 @@ class DBImpl final : public DB, private IteratorOwner {
                    uint64_t num_entries) override;
 
   // --- prefix_reads.cc ---
-  // False: there are too many files.
-  absl::StatusOr<bool> SearchFirsts(const ReadView& view, const FirstQuestion& question,
-                                    const LookupContext& context, std::span<FirstInRange> firsts);
+  // `*are_searched` is false where there are too many files.
+  absl::Status SearchFirsts(const ReadView& view, const FirstQuestion& question,
+                            const LookupContext& context, std::span<FirstInRange> firsts,
+                            bool* are_searched);
+  // FindFirsts, of which some are found.
+  absl::Status AnswerFound(const ReadView& view, SequenceNumber snapshot, KeyTimeParser parse_time,
+                           const LookupContext& context, std::span<FirstInRange> firsts,
+                           std::span<FirstAnswer> answers, FirstInRange* markers);
 
   // --- set_options.cc; `family` may be null where only options of the database are concerned ---
   struct OptionsChange;

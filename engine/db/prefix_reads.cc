@@ -23,28 +23,33 @@ const BTree::Entry* FirstIn(const Memtable& memtable, filter::PrefixQuestion* qu
   return entry;
 }
 
+// Into `first`, if it is less than what is there.
+void FindFirstIn(const Memtable& memtable, const InternalKeyComparator& comparator,
+                 FirstInRange* first) {
+  const BTree::Entry* const entry = FirstIn(memtable, &*first->question);
+  if (entry == nullptr) return;
+  const std::string_view key = entry->internal_key();
+  if (first->is_found && comparator.Compare(key, first->key) >= 0) return;
+  first->Take(first->prefix, UserKey(key).substr(first->prefix.size()), Trailer(key),
+              entry->value());
+}
+
 }  // namespace
 
 // What is in memtables and files, as a merge would find it, but without one.
-absl::StatusOr<bool> DBImpl::SearchFirsts(const ReadView& view, const FirstQuestion& question,
-                                          const LookupContext& context,
-                                          std::span<FirstInRange> firsts) {
+[[gnu::always_inline]] inline absl::Status DBImpl::SearchFirsts(const ReadView& view,
+                                                                const FirstQuestion& question,
+                                                                const LookupContext& context,
+                                                                std::span<FirstInRange> firsts,
+                                                                bool* are_searched) {
   for (FirstInRange& first : firsts) {
     first.Begin();
-    const auto search = [&](const Memtable& memtable) {
-      const BTree::Entry* const entry = FirstIn(memtable, &*first.question);
-      if (entry == nullptr) return;
-      const std::string_view key = entry->internal_key();
-      if (!first.is_found || view.comparator.Compare(key, first.key) < 0) {
-        first.Take(first.prefix, UserKey(key).substr(first.prefix.size()), Trailer(key),
-                   entry->value());
-      }
-    };
-    search(*view.active);
-    for (const auto& memtable : view.immutables) search(*memtable);
+    if (!view.active->empty()) FindFirstIn(*view.active, view.comparator, &first);
+    for (const auto& memtable : view.immutables) FindFirstIn(*memtable, view.comparator, &first);
   }
-  absl::StatusOr<bool> searched = FindFirstInFiles(*view.version, question, context, firsts);
-  if (!searched.ok()) events_.AddIfCorruption(searched.status());
+  absl::Status searched = FindFirstInFiles(*view.version, question, context, firsts, are_searched);
+  if (!searched.ok()) [[unlikely]]
+    events_.AddIfCorruption(searched);
   return searched;
 }
 
@@ -56,17 +61,14 @@ absl::StatusOr<bool> DBImpl::SearchFirsts(const ReadView& view, const FirstQuest
 absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family,
                                 std::span<FirstInRange> firsts, std::span<FirstAnswer> answers,
                                 FirstInRange* markers) {
-  ColumnFamilyState* const own = Own(family);
-  // What CheckRead would find nothing wrong with, without a call.
-  const bool is_surely_readable = IsUsable() && options.snapshot == nullptr && own != nullptr &&
-                                  own->database_number() == families_.database_number() &&
-                                  !own->is_dropped();
-  if (!is_surely_readable) WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
+  if (!IsSurelyReadable(options, family, "")) [[unlikely]]
+    WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
   for (size_t i = 0; i < firsts.size(); i++) {
     if (firsts[i].prefix.size() > kMaxKeyBytes) [[unlikely]]
       return CheckRead(options, family, firsts[i].prefix);
     answers[i] = FirstAnswer::kUnknown;
   }
+  ColumnFamilyState* const own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   const ViewGuard view(own->views);
   // Under another order keys with one beginning need not be neighbours.
@@ -74,15 +76,10 @@ absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family
     return absl::OkStatus();
   const SequenceNumber snapshot = SequenceFor(options);
   const LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
-  FirstQuestion question{own->key_time_parser()};
-  WINNOW_ASSIGN_OR_RETURN(const bool are_searched, SearchFirsts(*view, question, context, firsts));
+  const FirstQuestion question{own->key_time_parser()};
+  bool are_searched = false;
+  WINNOW_RETURN_IF_ERROR(SearchFirsts(*view, question, context, firsts, &are_searched));
   if (!are_searched) return absl::OkStatus();
-  const auto time_of = [&](const FirstInRange& first) -> std::optional<uint64_t> {
-    TimedKey parsed;
-    const KeyTimeParser parse = question.key_time_parser;
-    if (parse == nullptr || !parse(UserKey(first.key), &parsed)) return std::nullopt;
-    return parsed.time;
-  };
   bool is_any_found = false;
   for (size_t i = 0; i < firsts.size(); i++) {
     // Range deletions change nothing then.
@@ -90,17 +87,30 @@ absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family
     is_any_found = is_any_found || firsts[i].is_found;
   }
   if (!is_any_found) return absl::OkStatus();
+  return AnswerFound(*view, snapshot, question.key_time_parser, context, firsts, answers, markers);
+}
+
+// Apart from what comes before, which is all that most look-ups of what is not there take.
+absl::Status DBImpl::AnswerFound(const ReadView& view, SequenceNumber snapshot,
+                                 KeyTimeParser parse_time, const LookupContext& context,
+                                 std::span<FirstInRange> firsts, std::span<FirstAnswer> answers,
+                                 FirstInRange* markers) {
+  const auto time_of = [&](const FirstInRange& first) -> std::optional<uint64_t> {
+    TimedKey parsed;
+    if (parse_time == nullptr || !parse_time(UserKey(first.key), &parsed)) return std::nullopt;
+    return parsed.time;
+  };
   // Markers matter from the oldest of the times on.
   uint64_t oldest = UINT64_MAX;
   // After the snapshot's number was read: range deletions that come in later are too new for it.
-  const bool has_range_deletions = view->has_range_deletions();
+  const bool has_range_deletions = view.has_range_deletions();
   for (size_t i = 0; i < firsts.size(); i++) {
     const FirstInRange& first = firsts[i];
     if (!first.is_found) continue;
     if (Type(first.key) != EntryType::kPut || Sequence(first.key) > snapshot) continue;
     if (has_range_deletions) [[unlikely]] {
-      const LookupKey key = view->MakeLookupKey(UserKey(first.key), snapshot);
-      if (view->NewestRangeDeletion(key) > Sequence(first.key)) continue;
+      const LookupKey key = view.MakeLookupKey(UserKey(first.key), snapshot);
+      if (view.NewestRangeDeletion(key) > Sequence(first.key)) continue;
     }
     if (!markers->prefix.empty()) {
       const std::optional<uint64_t> time = time_of(first);
@@ -110,9 +120,10 @@ absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family
     answers[i] = FirstAnswer::kFound;
   }
   if (oldest == UINT64_MAX) return absl::OkStatus();
-  question.far_markers_from = oldest;
-  WINNOW_ASSIGN_OR_RETURN(const bool are_markers_searched,
-                          SearchFirsts(*view, question, context, {markers, 1}));
+  const FirstQuestion question{parse_time, oldest};
+  bool are_markers_searched = false;
+  WINNOW_RETURN_IF_ERROR(
+      SearchFirsts(view, question, context, {markers, 1}, &are_markers_searched));
   // The latest of all, be it still there or deleted itself.
   const std::optional<uint64_t> latest =
       are_markers_searched && markers->is_found ? time_of(*markers) : std::nullopt;
@@ -127,6 +138,7 @@ absl::Status DBImpl::FindFirsts(const ReadOptions& options, ColumnFamily* family
 }
 
 absl::Status DBImpl::AskForPrefixes(const ReadOptions& options, ColumnFamily* family,
+                                    std::optional<FilterCall> call,
                                     std::span<PrefixAsked> prefixes) {
   WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ""));
   const ViewGuard view(Own(family)->views);
@@ -138,7 +150,10 @@ absl::Status DBImpl::AskForPrefixes(const ReadOptions& options, ColumnFamily* fa
       asked.may_exist = asked.may_exist || FirstIn(*memtable, &question) != nullptr;
     }
   }
-  if (is_bytewise) AskForPrefixesInFiles(*view->version, prefixes);
+  if (!is_bytewise) return absl::OkStatus();
+  FilterCounterTable* const counters =
+      call.has_value() ? &recorder_.Local().Filters(Own(family)->id(), *call) : nullptr;
+  AskForPrefixesInFiles(*view->version, counters, prefixes);
   return absl::OkStatus();
 }
 

@@ -144,12 +144,6 @@ absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key)
   return CheckFamily(family);
 }
 
-inline bool DBImpl::IsSurelyReadable(const ReadOptions& options, const ColumnFamily* family,
-                                     std::string_view key) const {
-  return IsUsable() && key.size() <= kMaxKeyBytes && family == default_family_ &&
-         options.snapshot == nullptr;
-}
-
 // Only after the check for a closed database, whose snapshots are gone.
 absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
   if (options.snapshot == nullptr || snapshots_.Has(*options.snapshot)) [[likely]] {
@@ -277,7 +271,6 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
 template <bool kThroughRowCache, typename Take, typename TakeMerged>
 absl::Status DBImpl::GetBy(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                            Take& take, TakeMerged& take_merged) {
-  // Most calls are of the default family and without a snapshot, which takes no call to know.
   if (!IsSurelyReadable(options, family, key)) [[unlikely]]
     WINNOW_RETURN_IF_ERROR(CheckRead(options, family, key));
   if (trace_.is_on()) [[unlikely]]

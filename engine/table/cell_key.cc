@@ -37,6 +37,38 @@ inline size_t FindEnd(std::string_view key, size_t begin, bool* is_plain) {
   }
 }
 
+// The prefix of a column, and room for `rest` bytes behind it. In one piece where nothing has to be
+// escaped: every look-up and every put begins with it. A buffer that has held another key of about
+// that length is not cleared for it.
+size_t MakeColumnPrefixWith(std::string_view row, std::string_view qualifier, size_t rest,
+                            std::string* out) {
+  if (row.find(kZero) != std::string_view::npos || qualifier.find(kZero) != std::string_view::npos)
+      [[unlikely]] {
+    out->clear();
+    AppendCellPrefix(row, out);
+    const size_t row_bytes = out->size();
+    AppendQualifier(qualifier, out);
+    out->resize(out->size() + rest);
+    return row_bytes;
+  }
+  out->resize(row.size() + qualifier.size() + 4 + rest);
+  char* at = std::copy(row.begin(), row.end(), out->data());
+  *at++ = kZero;
+  *at++ = kEndOfComponent;
+  at = std::copy(qualifier.begin(), qualifier.end(), at);
+  *at++ = kZero;
+  *at = kEndOfComponent;
+  return row.size() + 2;
+}
+
+// Counted back from the end of time, so that newer versions have smaller numbers. An age is at
+// least 1 and has 63 bits: the shift loses nothing, and a number with age 0 is written by nobody.
+// The most significant byte comes first: the order of bytes is the order of numbers.
+uint64_t CellNumberBytes(uint64_t timestamp, CellKind kind) {
+  const uint64_t age = kMaxTimestamp + 1 - timestamp;
+  return __builtin_bswap64(age << 1 | static_cast<uint64_t>(kind));
+}
+
 }  // namespace
 
 // The search is a memchr, so that text without a 00, which is most, is copied in one piece.
@@ -90,24 +122,14 @@ void AppendQualifier(std::string_view qualifier, std::string* out) {
   AppendEnd(kEndOfComponent, out);
 }
 
-// In one piece where nothing has to be escaped: every look-up of a column begins with it.
-size_t AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out) {
-  const size_t begin = out->size();
-  if (row.find(kZero) != std::string_view::npos || qualifier.find(kZero) != std::string_view::npos)
-      [[unlikely]] {
-    AppendCellPrefix(row, out);
-    const size_t row_bytes = out->size() - begin;
-    AppendQualifier(qualifier, out);
-    return row_bytes;
-  }
-  out->resize(begin + row.size() + qualifier.size() + 4);
-  char* at = std::copy(row.begin(), row.end(), out->data() + begin);
-  *at++ = kZero;
-  *at++ = kEndOfComponent;
-  at = std::copy(qualifier.begin(), qualifier.end(), at);
-  *at++ = kZero;
-  *at = kEndOfComponent;
-  return row.size() + 2;
+size_t MakeColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out) {
+  return MakeColumnPrefixWith(row, qualifier, 0, out);
+}
+
+void MakeCellKey(std::string_view row, std::string_view qualifier, uint64_t timestamp,
+                 CellKind kind, std::string* out) {
+  MakeColumnPrefixWith(row, qualifier, kCellNumberBytes, out);
+  EncodeFixed64(out->data() + out->size() - kCellNumberBytes, CellNumberBytes(timestamp, kind));
 }
 
 // Keys with this prefix go on behind its 00 01; a row or qualifier that only begins with the same
@@ -123,12 +145,7 @@ std::string EndOfPrefix(std::string_view prefix) {
 std::string EndOfTable() { return std::string(kMaxRowBytes + 1, '\xff'); }
 
 void AppendCellNumber(uint64_t timestamp, CellKind kind, std::string* out) {
-  // Counted back from the end of time, so that newer versions have smaller numbers. An age is at
-  // least 1 and has 63 bits: the shift loses nothing, and a number with age 0 is written by nobody.
-  const uint64_t age = kMaxTimestamp + 1 - timestamp;
-  const uint64_t number = age << 1 | static_cast<uint64_t>(kind);
-  // The most significant byte first: the order of bytes is the order of numbers.
-  PutFixed64(out, __builtin_bswap64(number));
+  PutFixed64(out, CellNumberBytes(timestamp, kind));
 }
 
 // Of a version its number is enough, and most keys are one. Of what is no cell a bound may be

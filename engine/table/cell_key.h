@@ -28,8 +28,8 @@ void AppendCellPrefix(std::string_view row, std::string* out);
 void AppendRowMarkerPrefix(std::string_view row, std::string* out);
 // What all keys of a column begin with, given what those of its row's cells begin with.
 void AppendQualifier(std::string_view qualifier, std::string* out);
-// Both. Gives how many bytes the former has.
-size_t AppendColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out);
+// Both, in place of what was in `out`. Gives how many bytes the former has.
+size_t MakeColumnPrefix(std::string_view row, std::string_view qualifier, std::string* out);
 
 // A string above all keys with this prefix of a row's cells or of a column, and below all others
 // that are above them: the prefix with a higher last byte.
@@ -42,6 +42,9 @@ enum class CellKind : uint8_t { kMarker, kVersion };
 inline constexpr size_t kCellNumberBytes = 8;
 // The end of every key: newer ones sort first, and a marker before the version of its timestamp.
 void AppendCellNumber(uint64_t timestamp, CellKind kind, std::string* out);
+// A key whole, in place of what was in `out`.
+void MakeCellKey(std::string_view row, std::string_view qualifier, uint64_t timestamp,
+                 CellKind kind, std::string* out);
 
 // A key in its parts, which point into it.
 struct ParsedCellKey {

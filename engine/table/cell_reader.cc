@@ -155,46 +155,43 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
 
 // Markers of the row and the columns are looked up in one view. Older versions do not matter: what
 // lets the newest go lets them go too.
-absl::StatusOr<bool> FindNewestCells(DBImpl& store, CellMoment& moment, const FamilyState& family,
-                                     std::string_view row,
-                                     std::span<const std::string_view> qualifiers,
-                                     PointBuffers* buffers) {
+absl::Status FindNewestCells(DBImpl& store, PointMoment& moment, const FamilyState& family,
+                             std::string_view row, std::span<const std::string_view> qualifiers,
+                             PointBuffers* buffers) {
   // Rules that do not go by age alone keep the newest version of a column in any case.
   const uint64_t age_ms = family.rules->Load().certain_age_ms;
   if (age_ms != 0) moment.Now();
   const size_t num_columns = qualifiers.size();
-  buffers->num_cells = num_columns;
-  size_t row_bytes = 0;
-  for (size_t i = 0; i < num_columns; i++) {
-    FirstInRange& first = buffers->firsts[i];
-    if (i == 0) {
-      first.prefix.clear();
-      row_bytes = AppendColumnPrefix(row, qualifiers[i], &first.prefix);
-    } else {
-      first.prefix.assign(buffers->firsts.front().prefix, 0, row_bytes);
-      AppendQualifier(qualifiers[i], &first.prefix);
-    }
-    buffers->component_ends[i] = {row_bytes, first.prefix.size()};
-    first.component_ends = buffers->component_ends[i];
+  buffers->are_cells_known = false;
+  buffers->num_taken = num_columns;
+  std::string& first_prefix = buffers->firsts.front().prefix;
+  const size_t row_bytes = MakeColumnPrefix(row, qualifiers.front(), &first_prefix);
+  buffers->component_ends.front() = {row_bytes, first_prefix.size()};
+  for (size_t i = 1; i < num_columns; i++) {
+    std::string& prefix = buffers->firsts[i].prefix;
+    prefix.assign(first_prefix, 0, row_bytes);
+    AppendQualifier(qualifiers[i], &prefix);
+    buffers->component_ends[i] = {row_bytes, prefix.size()};
   }
   // Markers of the column come before its versions and are met with them. Those of the row have
   // keys of their own: if one reaches the cell, a cursor has to tell whether it hides it.
   const bool has_row_markers = family.rules->has_row_markers();
   buffers->markers.prefix.clear();
   if (has_row_markers) AppendRowMarkerPrefix(row, &buffers->markers.prefix);
-  ReadOptions read;
-  read.snapshot = moment.snapshot;
-  read.fill_cache = moment.fill_cache;
-  read.verify_checksums = moment.verify_checksums;
-  WINNOW_RETURN_IF_ERROR(store.FindFirsts(read, family.column_family,
+  buffers->read.snapshot = moment.snapshot;
+  buffers->read.fill_cache = moment.fill_cache;
+  buffers->read.verify_checksums = moment.verify_checksums;
+  WINNOW_RETURN_IF_ERROR(store.FindFirsts(buffers->read, family.column_family,
                                           std::span(buffers->firsts).first(num_columns),
                                           buffers->answers, &buffers->markers));
+  size_t num_taken = 0;
   for (size_t i = 0; i < num_columns; i++) {
     PointCell& cell = buffers->cells[i];
     cell.is_there = false;
     // Whatever markers there are: they hide cells, and make none.
     if (buffers->answers[i] == DBImpl::FirstAnswer::kAbsent) continue;
-    if (buffers->answers[i] == DBImpl::FirstAnswer::kUnknown) return false;
+    if (buffers->answers[i] == DBImpl::FirstAnswer::kUnknown) return absl::OkStatus();
+    num_taken = i + 1;
     const FirstInRange& first = buffers->firsts[i];
     CellKind kind = CellKind::kMarker;
     CellValue value;
@@ -203,15 +200,17 @@ absl::StatusOr<bool> FindNewestCells(DBImpl& store, CellMoment& moment, const Fa
     // it reports.
     if (!ParseCellNumber(UserKey(first.key), &kind, &cell.timestamp) ||
         !ParseCellValue(first.value, &value) || kind != CellKind::kVersion || value.ttl_ms != 0) {
-      return false;
+      return absl::OkStatus();
     }
     // The family's first marker came after the question was put.
     if (!has_row_markers && family.rules->has_row_markers()) [[unlikely]]
-      return false;
+      return absl::OkStatus();
     cell.is_there = age_ms == 0 || moment.Now() <= LastMoment(cell.timestamp, age_ms);
     cell.value = value.value;
   }
-  return true;
+  buffers->are_cells_known = true;
+  buffers->num_taken = num_taken;
+  return absl::OkStatus();
 }
 
 // Whether markers of the row have to be read is known after the view is fixed. Where they must be,

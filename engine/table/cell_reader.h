@@ -20,15 +20,9 @@
 
 namespace winnow {
 
-// A moment of the store, and of the clock.
-struct CellMoment {
-  DB* db = nullptr;
-  // The store with these changes. Null: without any.
-  IndexedWriteBatch* changes = nullptr;
+// The clock's part of a moment, and what of the store's part a look-up needs that is one read.
+struct PointMoment {
   const Snapshot* snapshot = nullptr;
-  // True: what is read cannot change meanwhile (its row's latch is held), so that no snapshot is
-  // needed where it is read in parts.
-  bool is_latched = false;
   // Where the time is not set it is read from the clock when it is first needed, which it seldom
   // is: of one cell, only where it could expire. Whoever needs it reads it before he takes a view
   // of the store: a cell that is renewed in between, and was there all the time, would seem gone.
@@ -36,15 +30,26 @@ struct CellMoment {
   std::optional<uint64_t> time_ms;
   bool fill_cache = true;
   bool verify_checksums = true;
-  // Taken where one is needed and none was given.
-  std::optional<HeldTime> own_time;
-  std::optional<SnapshotGuard> own_snapshot;
 
   // By which cells expire.
   uint64_t Now() {
     if (!time_ms.has_value()) time_ms = clock->Now();
     return *time_ms;
   }
+};
+
+// A moment of the store, and of the clock.
+struct CellMoment : PointMoment {
+  DB* db = nullptr;
+  // The store with these changes. Null: without any.
+  IndexedWriteBatch* changes = nullptr;
+  // True: what is read cannot change meanwhile (its row's latch is held), so that no snapshot is
+  // needed where it is read in parts.
+  bool is_latched = false;
+  // Taken where one is needed and none was given.
+  std::optional<HeldTime> own_time;
+  std::optional<SnapshotGuard> own_snapshot;
+
   // From here on all reads are of one moment. ResourceExhausted: no memory.
   absl::Status Fix();
   // With `times`, entries that these exclude need not be among those that it shows.
@@ -77,21 +82,28 @@ struct PointCell {
 inline constexpr size_t kMostPointColumns = 16;
 // Used again and again it keeps its memory.
 struct PointBuffers {
+  PointBuffers() {
+    for (size_t i = 0; i < kMostPointColumns; i++) firsts[i].component_ends = component_ends[i];
+  }
+  PointBuffers(const PointBuffers&) = delete;
+  PointBuffers& operator=(const PointBuffers&) = delete;
+
   std::array<std::string_view, kMostPointColumns> qualifiers;  // the caller's
   // Where row and qualifier end in the prefix of each of `firsts`.
   std::array<std::array<size_t, 2>, kMostPointColumns> component_ends;
   std::array<FirstInRange, kMostPointColumns> firsts;  // of the columns
   std::array<DBImpl::FirstAnswer, kMostPointColumns> answers;
   FirstInRange markers;  // of the row
+  ReadOptions read;      // of the store
+  // What the last look-up came to.
   std::array<PointCell, kMostPointColumns> cells;
-  size_t num_cells = 0;  // of the last look-up
+  bool are_cells_known = false;  // false: a cursor has to tell, of all of them
+  size_t num_taken = 0;          // so many of `firsts`, at most, hold the bytes of entries
 };
-// Into buffers->cells, in the order of the qualifiers, as of one moment. False: a cursor has to
-// tell, of all of them.
-absl::StatusOr<bool> FindNewestCells(DBImpl& store, CellMoment& moment, const FamilyState& family,
-                                     std::string_view row,
-                                     std::span<const std::string_view> qualifiers,
-                                     PointBuffers* buffers);
+// Into buffers->cells, in the order of the qualifiers, as of one moment.
+absl::Status FindNewestCells(DBImpl& store, PointMoment& moment, const FamilyState& family,
+                             std::string_view row, std::span<const std::string_view> qualifiers,
+                             PointBuffers* buffers);
 
 // A cursor at the first cell that the query finds in a row. The iterator below has the bounds of
 // the row, or of the column if it is a single one, so that filters are asked.

@@ -11,6 +11,10 @@ namespace {
 
 DBImpl& StoreOf(const CellMoment& moment) { return static_cast<DBImpl&>(*moment.db); }
 
+// As those that look up what is left, so that one row of the statistics has what filters reject and
+// what they let through.
+constexpr FilterCall kCall = FilterCall::kSeek;
+
 ReadOptions ReadAt(const CellMoment& moment) {
   ReadOptions read;
   read.snapshot = moment.snapshot;
@@ -36,7 +40,7 @@ absl::StatusOr<bool> KeepPossibleColumns(CellMoment& moment, const FamilyState& 
   std::vector<PrefixAsked> asked;
   asked.reserve(columns.size());
   for (const std::string& column : columns) asked.push_back({prefix + column});
-  WINNOW_RETURN_IF_ERROR(store.AskForPrefixes(ReadAt(moment), family.column_family, asked));
+  WINNOW_RETURN_IF_ERROR(store.AskForPrefixes(ReadAt(moment), family.column_family, kCall, asked));
   size_t num_left = 0;
   for (size_t i = 0; i < columns.size(); i++) {
     if (!asked[i].may_exist) continue;
@@ -63,8 +67,8 @@ absl::Status PossibleRows::Ask(const CellMoment& moment, const std::vector<Famil
     }
     // Raw reads show the markers of rows, and filters do not know of changes that are not written.
     if (cells.is_raw || moment.changes != nullptr || num_rows_ == 0) continue;
-    WINNOW_RETURN_IF_ERROR(
-        StoreOf(moment).AskForPrefixes(ReadAt(moment), plan[family].family->column_family, asked));
+    WINNOW_RETURN_IF_ERROR(StoreOf(moment).AskForPrefixes(
+        ReadAt(moment), plan[family].family->column_family, kCall, asked));
   }
   return absl::OkStatus();
 }

@@ -139,10 +139,8 @@ absl::Status RowWriter::Apply(const TableState& table, const TableChange& change
   return status;
 }
 
-void RowWriter::MakeCellKey(const TableChange& change, CellKind kind) {
-  key_.clear();
-  AppendColumnPrefix(change.row, change.qualifier, &key_);
-  AppendCellNumber(TimestampOf(change), kind, &key_);
+void RowWriter::MakeKeyOf(const TableChange& change, CellKind kind) {
+  MakeCellKey(change.row, change.qualifier, TimestampOf(change), kind, &key_);
 }
 
 absl::Status RowWriter::PutKey(const FamilyState& family, const CellValue& cell) {
@@ -176,7 +174,7 @@ absl::Status RowWriter::Delete(const FamilyState& family, const KeyRun& run) {
 // stays in the store, and readers pass over it.
 absl::Status RowWriter::Put(const FamilyState& family, const TableChange& change) {
   if (!family.rules->has_cell_ttls()) {
-    MakeCellKey(change, CellKind::kVersion);
+    MakeKeyOf(change, CellKind::kVersion);
     return PutKey(family, {next_write_number_, change.ttl_ms, change.value});
   }
   return PutInCleanColumn(family, change);
@@ -193,7 +191,7 @@ absl::Status RowWriter::PutInCleanColumn(const FamilyState& family, const TableC
   if (is_dead || rules.keeps_some_aged || rules.tightened_ms != 0) {
     WINNOW_RETURN_IF_ERROR(CleanColumn(family, change.row, change.qualifier));
   }
-  MakeCellKey(change, CellKind::kVersion);
+  MakeKeyOf(change, CellKind::kVersion);
   // Never there, but in the place of the version before.
   if (is_dead) return indexed_->Delete(family.column_family, key_);
   WINNOW_RETURN_IF_ERROR(PutKey(family, {next_write_number_, change.ttl_ms, change.value}));
@@ -238,7 +236,7 @@ absl::Status RowWriter::DeleteVersions(const FamilyState& family, const TableCha
 absl::Status RowWriter::DeleteColumn(const FamilyState& family, const TableChange& change) {
   // Noted even if the write fails: then a load is refused for nothing, which is the lesser evil.
   family.rules->NoteDelete(next_write_number_);
-  MakeCellKey(change, CellKind::kMarker);
+  MakeKeyOf(change, CellKind::kMarker);
   return PutKey(family, {next_write_number_, 0, {}});
 }
 

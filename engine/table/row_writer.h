@@ -57,7 +57,7 @@ class RowWriter {
   uint64_t TimestampOf(const TableChange& change) const {
     return change.timestamp.value_or(now_ms_);
   }
-  void MakeCellKey(const TableChange& change, CellKind kind);  // key_
+  void MakeKeyOf(const TableChange& change, CellKind kind);  // key_
   absl::Status PutKey(const FamilyState& family, const CellValue& cell);
   absl::Status Delete(const FamilyState& family, const KeyRun& run);
   absl::Status DeleteVersions(const FamilyState& family, const TableChange& change,

@@ -191,8 +191,9 @@ class TableDatabaseImpl final : public TableDatabase {
                                const Condition& condition, const TableBatch& batch);
 
   // --- table_reads.cc ---
-  absl::StatusOr<bool> ReadPointCells(const TableReadOptions& options, const TableState& table,
-                                      CellMoment& moment, std::string_view row, RowResult* result);
+  absl::Status ReadPointCells(const TableReadOptions& options, const TableState& table,
+                              PointMoment& moment, std::string_view row, RowResult* result,
+                              bool* is_known);
   // `possible`, if given, says of which of the plan's families there may be something in the row.
   absl::Status ReadRow(const TableReadOptions& options, const std::vector<FamilyQuery>& plan,
                        CellMoment& moment, std::string_view row, RowResult* result,
@@ -200,7 +201,8 @@ class TableDatabaseImpl final : public TableDatabase {
   absl::Status GetShownCell(const TableReadOptions& options, Table* table, std::string_view row,
                             std::string_view family, std::string_view qualifier,
                             std::string* value);
-  CellMoment MomentOf(const TableReadOptions& options);
+  PointMoment PointMomentOf(const TableReadOptions& options) const;
+  CellMoment MomentOf(const TableReadOptions& options) const;
 
   // --- table_maintenance.cc ---
   absl::StatusOr<const TableState*> FindState(std::string_view name)

@@ -54,9 +54,7 @@ class TableLoader final : public TableWriter {
       WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
       WINNOW_RETURN_IF_ERROR(CheckTimestamp(timestamp));
       WINNOW_RETURN_IF_ERROR(CheckCellBytes(value, tables_.max_cell_bytes()));
-      key_.clear();
-      AppendColumnPrefix(row, qualifier, &key_);
-      AppendCellNumber(timestamp, CellKind::kVersion, &key_);
+      MakeCellKey(row, qualifier, timestamp, CellKind::kVersion, &key_);
       value_.clear();
       AppendCellValue({write_number_, 0, value}, &value_);
       std::string& last_key = last_keys_[found];

@@ -43,39 +43,42 @@ bool IsOfAllTimes(const TableReadOptions& options) {
 // their family.
 bool IsOfPointCells(const TableReadOptions& options) {
   const std::vector<ColumnSelection>& columns = options.columns;
-  return !columns.empty() && columns.size() <= kMostPointColumns && options.max_versions == 1 &&
-         !options.filter.is_set() && !options.raw && IsOfAllTimes(options) &&
-         columns.front().qualifier.has_value() &&
-         std::all_of(columns.begin() + 1, columns.end(), [&](const ColumnSelection& column) {
-           return column.qualifier.has_value() && column.family == columns.front().family;
-         });
+  const size_t num_columns = columns.size();
+  if (num_columns == 0 || num_columns > kMostPointColumns || options.max_versions != 1 ||
+      options.filter.is_set() || options.raw || !IsOfAllTimes(options) ||
+      !columns.front().qualifier.has_value()) {
+    return false;
+  }
+  for (size_t i = 1; i < num_columns; i++) {
+    if (!columns[i].qualifier.has_value() || columns[i].family != columns.front().family) {
+      return false;
+    }
+  }
+  return true;
 }
 
-// Of IsOfPointCells: ascending, each once.
-absl::StatusOr<std::span<const std::string_view>> TakeQualifiers(
-    const std::vector<ColumnSelection>& columns, PointBuffers* buffers) {
+// Of IsOfPointCells: ascending, each once. Into buffers->qualifiers; `*count` of them.
+absl::Status TakeQualifiers(const std::vector<ColumnSelection>& columns, PointBuffers* buffers,
+                            size_t* count) {
   const auto begin = buffers->qualifiers.begin();
-  *begin = *columns.front().qualifier;
-  WINNOW_RETURN_IF_ERROR(CheckQualifier(*begin));
-  auto end = begin + 1;
   bool are_ascending = true;
-  for (size_t i = 1; i < columns.size(); i++) {
-    *end = *columns[i].qualifier;
-    WINNOW_RETURN_IF_ERROR(CheckQualifier(*end));
-    are_ascending = are_ascending && *(end - 1) < *end;
-    end++;
+  *count = columns.size();
+  for (size_t i = 0; i < *count; i++) {
+    begin[i] = *columns[i].qualifier;
+    WINNOW_RETURN_IF_ERROR(CheckQualifier(begin[i]));
+    are_ascending = are_ascending && (i == 0 || begin[i - 1] < begin[i]);
   }
   // The order in which a RowResult has them.
   if (!are_ascending) [[unlikely]] {
-    std::sort(begin, end);
-    end = std::unique(begin, end);
+    std::sort(begin, begin + *count);
+    *count = static_cast<size_t>(std::unique(begin, begin + *count) - begin);
   }
-  return std::span<const std::string_view>(begin, end);
+  return absl::OkStatus();
 }
 
 // Once nobody needs the bytes of what was looked up last. One large value is not kept for ever.
-void FreeLarge(PointBuffers* buffers) {
-  for (size_t i = 0; i < buffers->num_cells; i++) FreeIfLarge(&buffers->firsts[i].value);
+inline void FreeLarge(PointBuffers* buffers) {
+  for (size_t i = 0; i < buffers->num_taken; i++) FreeIfLarge(&buffers->firsts[i].value);
 }
 
 // Null: filters rule out all columns that are asked for.
@@ -96,9 +99,8 @@ std::unique_ptr<TableSnapshot> TableDatabaseImpl::GetSnapshot() {
   return snapshot;
 }
 
-CellMoment TableDatabaseImpl::MomentOf(const TableReadOptions& options) {
-  CellMoment moment;
-  moment.db = db_.get();
+inline PointMoment TableDatabaseImpl::PointMomentOf(const TableReadOptions& options) const {
+  PointMoment moment;
   moment.clock = clock_.get();
   moment.fill_cache = options.fill_cache;
   moment.verify_checksums = options.verify_checksums;
@@ -106,6 +108,13 @@ CellMoment TableDatabaseImpl::MomentOf(const TableReadOptions& options) {
   moment.snapshot = static_cast<const TableSnapshotImpl*>(options.snapshot)->snapshot();
   // Time stands still with it: what had not expired when it was taken does not expire for it.
   moment.time_ms = options.snapshot->timestamp();
+  return moment;
+}
+
+CellMoment TableDatabaseImpl::MomentOf(const TableReadOptions& options) const {
+  CellMoment moment;
+  static_cast<PointMoment&>(moment) = PointMomentOf(options);
+  moment.db = db_.get();
   return moment;
 }
 
@@ -152,19 +161,21 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
   return absl::OkStatus();
 }
 
-// False: it takes a cursor.
-absl::StatusOr<bool> TableDatabaseImpl::ReadPointCells(const TableReadOptions& options,
-                                                       const TableState& table, CellMoment& moment,
-                                                       std::string_view row, RowResult* result) {
+// Of IsOfPointCells, into an empty result. `*is_known` is false where it takes a cursor.
+[[gnu::always_inline]] inline absl::Status TableDatabaseImpl::ReadPointCells(
+    const TableReadOptions& options, const TableState& table, PointMoment& moment,
+    std::string_view row, RowResult* result, bool* is_known) {
   WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family,
                           table.Find(options.columns.front().family));
   // Of the thread; the cells point into them until the thread looks up others.
   PointBuffers& buffers = PerThread<PointBuffers>::Get();
-  WINNOW_ASSIGN_OR_RETURN(const std::span<const std::string_view> wanted,
-                          TakeQualifiers(options.columns, &buffers));
-  WINNOW_ASSIGN_OR_RETURN(const bool are_known,
-                          FindNewestCells(store(), moment, *family, row, wanted, &buffers));
-  if (are_known) {
+  size_t num_wanted = 0;
+  WINNOW_RETURN_IF_ERROR(TakeQualifiers(options.columns, &buffers, &num_wanted));
+  const std::span<const std::string_view> wanted(buffers.qualifiers.data(), num_wanted);
+  WINNOW_RETURN_IF_ERROR(FindNewestCells(store(), moment, *family, row, wanted, &buffers));
+  *is_known = buffers.are_cells_known;
+  if (buffers.num_taken == 0) return absl::OkStatus();  // which is common: nothing is there
+  if (buffers.are_cells_known) {
     RowResultBuilder builder(result);
     for (size_t i = 0; i < wanted.size(); i++) {
       const PointCell& cell = buffers.cells[i];
@@ -173,7 +184,7 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadPointCells(const TableReadOptions& o
     if (builder.num_cells() > 0) builder.SetRow(row);
   }
   FreeLarge(&buffers);
-  return are_known;
+  return absl::OkStatus();
 }
 
 absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* table,
@@ -182,13 +193,14 @@ absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* tabl
     result->Clear();
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
-    CellMoment moment = MomentOf(options);
     // The commonest reads take no plan, no iterator and no snapshot.
     if (IsOfPointCells(options)) {
-      WINNOW_ASSIGN_OR_RETURN(const bool is_known,
-                              ReadPointCells(options, *state, moment, row, result));
-      if (is_known) return absl::OkStatus();
+      PointMoment moment = PointMomentOf(options);
+      bool is_known = false;
+      const absl::Status read = ReadPointCells(options, *state, moment, row, result, &is_known);
+      if (is_known || !read.ok()) return read;
     }
+    CellMoment moment = MomentOf(options);
     WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
     // Each family has an iterator of its own, and each iterator would be of its own moment.
     if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
@@ -221,9 +233,9 @@ absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table*
         if (is_of_point_cells) {
           // Then the plan is of one family.
           if (!possible_rows.Has(i, 0)) continue;
-          WINNOW_ASSIGN_OR_RETURN(
-              const bool is_known,
-              ReadPointCells(options, *state, moment, some[i], &(*results)[begin + i]));
+          bool is_known = false;
+          WINNOW_RETURN_IF_ERROR(
+              ReadPointCells(options, *state, moment, some[i], &(*results)[begin + i], &is_known));
           if (is_known) continue;
         }
         WINNOW_RETURN_IF_ERROR(
@@ -250,12 +262,12 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
     WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family_state, state->Find(family));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
-    CellMoment moment = MomentOf(options);
     if (IsOfAllTimes(options)) [[likely]] {
+      PointMoment moment = PointMomentOf(options);
       PointBuffers& buffers = PerThread<PointBuffers>::Get();
-      WINNOW_ASSIGN_OR_RETURN(
-          const bool is_known,
+      WINNOW_RETURN_IF_ERROR(
           FindNewestCells(store(), moment, *family_state, row, std::span(&qualifier, 1), &buffers));
+      const bool is_known = buffers.are_cells_known;
       const PointCell& cell = buffers.cells.front();
       const bool is_there = is_known && cell.is_there;
       if (is_there) value->assign(cell.value);
@@ -263,6 +275,7 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
       // Without a message a status takes no memory, and to find nothing is common.
       if (is_known) return is_there ? absl::OkStatus() : absl::NotFoundError("");
     }
+    CellMoment moment = MomentOf(options);
     CellQuery query;
     query.min_timestamp = options.min_timestamp;
     query.end_timestamp = options.end_timestamp;
@@ -334,7 +347,9 @@ absl::StatusOr<bool> TableDatabaseImpl::MayExist(const TableReadOptions& options
       std::vector<PrefixAsked> asked;
       if (query.cells.columns.empty()) asked.push_back({prefix});
       for (const std::string& column : query.cells.columns) asked.push_back({prefix + column});
-      WINNOW_RETURN_IF_ERROR(store().AskForPrefixes(read, query.family->column_family, asked));
+      // Not counted: nobody finds out whether the filters are right.
+      WINNOW_RETURN_IF_ERROR(
+          store().AskForPrefixes(read, query.family->column_family, std::nullopt, asked));
       for (const PrefixAsked& of : asked) {
         if (of.may_exist) return true;
       }

@@ -18,16 +18,26 @@ absl::Status TableState::Unusable() const {
       name_, "` removes the table"));
 }
 
-absl::Status CheckRow(std::string_view row) {
-  if (!row.empty() && row.size() <= kMaxRowBytes) [[likely]]
-    return absl::OkStatus();
+absl::Status TableState::NoFamily(std::string_view family) const {
+  return absl::NotFoundError(
+      absl::StrCat("table '", name_, "' has no family '", ToAbsl(family), "'"));
+}
+
+absl::Status TableError(const TableState* table, const TableDatabase* owner) {
+  if (table == nullptr) return absl::InvalidArgumentError("the table is null");
+  if (table->owner() != owner) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("table '", table->name(), "' belongs to another database"));
+  }
+  return table->Unusable();
+}
+
+absl::Status RowError(std::string_view row) {
   return absl::InvalidArgumentError(
       absl::StrCat("row of ", row.size(), " bytes; a row has 1 to ", kMaxRowBytes));
 }
 
-absl::Status CheckQualifier(std::string_view qualifier) {
-  if (qualifier.size() <= kMaxQualifierBytes) [[likely]]
-    return absl::OkStatus();
+absl::Status QualifierError(std::string_view qualifier) {
   return absl::InvalidArgumentError(absl::StrCat("qualifier of ", qualifier.size(),
                                                  " bytes is over the limit of ", kMaxQualifierBytes,
                                                  " bytes"));

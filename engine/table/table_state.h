@@ -44,13 +44,13 @@ class TableState final : public Table {
     for (const FamilyState* const state : families()) {
       if (state->name == family) return state;
     }
-    return absl::NotFoundError(
-        absl::StrCat("table '", name_, "' has no family '", ToAbsl(family), "'"));
+    return NoFamily(family);
   }
   bool is_dropped() const { return Condition() == kDropped; }
   bool is_usable() const { return Condition() == kWhole; }
   // Why it is not.
   absl::Status Unusable() const;
+  absl::Status NoFamily(std::string_view family) const;
 
   // Before anybody else knows the table: a column family that its schema names is not there. No
   // call but AlterTable and DropTable may use it then.
@@ -79,23 +79,30 @@ class TableState final : public Table {
   std::atomic<uint8_t> condition_{kWhole};
 };
 
+// Why CheckTable does not give it.
+absl::Status TableError(const TableState* table, const TableDatabase* owner);
 // The table, if it is one of this database, has not been dropped and has all its column families.
 inline absl::StatusOr<const TableState*> CheckTable(const Table* table,
                                                     const TableDatabase* owner) {
   const auto* const state = static_cast<const TableState*>(table);
-  if (state == nullptr) return absl::InvalidArgumentError("the table is null");
-  if (state->owner() != owner) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("table '", state->name(), "' belongs to another database"));
-  }
-  if (!state->is_usable()) [[unlikely]]
-    return state->Unusable();
+  if (state == nullptr || state->owner() != owner || !state->is_usable()) [[unlikely]]
+    return TableError(state, owner);
   return state;
 }
 
+absl::Status RowError(std::string_view row);
+absl::Status QualifierError(std::string_view qualifier);
 // Limits of what a call is given.
-absl::Status CheckRow(std::string_view row);
-absl::Status CheckQualifier(std::string_view qualifier);
+inline absl::Status CheckRow(std::string_view row) {
+  if (row.empty() || row.size() > kMaxRowBytes) [[unlikely]]
+    return RowError(row);
+  return absl::OkStatus();
+}
+inline absl::Status CheckQualifier(std::string_view qualifier) {
+  if (qualifier.size() > kMaxQualifierBytes) [[unlikely]]
+    return QualifierError(qualifier);
+  return absl::OkStatus();
+}
 absl::Status CheckCellBytes(std::string_view value, size_t limit);
 absl::Status CheckTimestamp(uint64_t timestamp);
 

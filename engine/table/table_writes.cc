@@ -179,9 +179,7 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
       if (!found->rules->has_cell_ttls()) [[likely]] {
         WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
         PutBuffers& buffers = PerThread<PutBuffers>::Get();
-        buffers.key.clear();
-        AppendColumnPrefix(row, qualifier, &buffers.key);
-        AppendCellNumber(stamp.now_ms, CellKind::kVersion, &buffers.key);
+        MakeCellKey(row, qualifier, stamp.now_ms, CellKind::kVersion, &buffers.key);
         buffers.value.clear();
         AppendCellValue({stamp.write_number, 0, value}, &buffers.value);
         buffers.batch.Clear();

@@ -325,11 +325,32 @@ class Search {
   bool has_passed_files_ = false;
 };
 
+// The filters of all candidates of all are fetched before the first is asked.
+absl::Status FindSeparately(const Version& version, const FirstQuestion& question,
+                            const LookupContext& context, std::span<FirstInRange> firsts,
+                            LastLookups* last, bool* are_searched) {
+  std::vector<Search> searches;
+  searches.reserve(firsts.size());
+  for (FirstInRange& first : firsts) {
+    Search& search = searches.emplace_back(version, question, context, &first);
+    if (!search.FindCandidates()) return absl::OkStatus();
+    search.PrefetchFilters();
+  }
+  const Search* before = nullptr;
+  for (Search& search : searches) {
+    WINNOW_RETURN_IF_ERROR(search.AskCandidates(before, last));
+    before = &search;
+  }
+  *are_searched = true;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
-                                      const LookupContext& context,
-                                      std::span<FirstInRange> firsts) {
+absl::Status FindFirstInFiles(const Version& version, const FirstQuestion& question,
+                              const LookupContext& context, std::span<FirstInRange> firsts,
+                              bool* are_searched) {
+  *are_searched = false;
   LastLookups last;
   // The first, and those that stand close behind it, as columns of a row do.
   const SstableFile* only = nullptr;  // that can have what comes before `only_end`
@@ -340,7 +361,7 @@ absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestio
     const bool is_before_end =
         only != nullptr && prefix < only_end && !only_end.starts_with(prefix);
     if (!is_before_end) {
-      if (!search.FindCandidates()) return false;
+      if (!search.FindCandidates()) return absl::OkStatus();
       only = firsts.size() == 1 ? nullptr : search.OnlyCandidate(&only_end);
     }
     if (is_first) {
@@ -351,20 +372,9 @@ absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestio
     }
     firsts = firsts.subspan(1);
   }
-  if (firsts.empty()) return true;
-  std::vector<Search> searches;
-  searches.reserve(firsts.size());
-  for (FirstInRange& first : firsts) {
-    Search& search = searches.emplace_back(version, question, context, &first);
-    if (!search.FindCandidates()) return false;
-    search.PrefetchFilters();
-  }
-  const Search* before = nullptr;
-  for (Search& search : searches) {
-    WINNOW_RETURN_IF_ERROR(search.AskCandidates(before, &last));
-    before = &search;
-  }
-  return true;
+  *are_searched = firsts.empty();
+  if (*are_searched) return absl::OkStatus();
+  return FindSeparately(version, question, context, firsts, &last, are_searched);
 }
 
 }  // namespace winnow

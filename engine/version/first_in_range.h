@@ -56,12 +56,13 @@ struct FirstQuestion {
 // there. The filters of all files are fetched before the first is asked. Of several, whose prefixes
 // ascend, those that stand close behind one another in a file, as columns of a row do, are taken
 // without a question; from the first that does not on the filters are fetched for all, and where
-// neighbours ask a filter the same, as columns ask a filter of rows, it is asked once. False: there
-// are too many files; what was asked until then has been counted. Range deletions are not looked
-// at. Allocates nothing where it is one, the buffers suffice and no block has to be read. Of
-// versions whose keys are in bytewise order only.
-absl::StatusOr<bool> FindFirstInFiles(const Version& version, const FirstQuestion& question,
-                                      const LookupContext& context, std::span<FirstInRange> firsts);
+// neighbours ask a filter the same, as columns ask a filter of rows, it is asked once.
+// `*are_searched` is false where there are too many files; what was asked until then has been
+// counted. Range deletions are not looked at. Allocates nothing where it is one, the buffers
+// suffice and no block has to be read. Of versions whose keys are in bytewise order only.
+absl::Status FindFirstInFiles(const Version& version, const FirstQuestion& question,
+                              const LookupContext& context, std::span<FirstInRange> firsts,
+                              bool* are_searched);
 
 }  // namespace winnow
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "winnow/filter/filter_key.h"
 
@@ -16,8 +17,8 @@ constexpr size_t kQuestionsAtOnce = 64;
 
 class PrefixAsker {
  public:
-  explicit PrefixAsker(const Version& version) : version_(version) {}
-  ~PrefixAsker() { AskPending(); }
+  PrefixAsker(const Version& version, FilterCounterTable* counters)
+      : version_(version), counters_(counters) {}
 
   void Ask(PrefixAsked* asked) {
     const std::string_view prefix = asked->prefix;
@@ -26,14 +27,23 @@ class PrefixAsker {
       // All its keys are greater, or all are less.
       const bool begins_behind = file->smallest_user_key().substr(0, prefix.size()) > prefix;
       if (begins_behind || file->EndsBefore(prefix, version_.comparator())) continue;
-      if (!Add(*file, &question, asked)) return;
+      if (!Add(*file, 0, &question, asked)) return;
     }
     for (const auto& [level, index, tombstones] : version_.sorted_levels()) {
       const Version::Files& files = version_.files(level);
       const LevelIndex::FileRange range = index.FilesWithPrefix(prefix);
       for (size_t i = range.begin; i < range.end; i++) {
-        if (!Add(*files[i], &question, asked)) return;
+        if (!Add(*files[i], level, &question, asked)) return;
       }
+    }
+  }
+
+  // After the last. What some file may have will be looked up, and each file's part in it be
+  // counted then.
+  void Finish() {
+    AskPending();
+    for (const Rejection& rejection : rejections_) {
+      if (!rejection.asked->may_exist) rejection.counters->rejected.Increment();
     }
   }
 
@@ -42,11 +52,17 @@ class PrefixAsker {
     const SstableReader* reader;
     PrefixAsked* asked;
     uint64_t hash;
-    size_t filter_key_bytes;  // of the prefix
+    size_t filter_key_bytes;   // of the prefix
+    FilterCounters* counters;  // or null
+  };
+  struct Rejection {
+    const PrefixAsked* asked;
+    FilterCounters* counters;
   };
 
   // False: the prefix need not be asked about any further.
-  bool Add(const SstableFile& file, filter::PrefixQuestion* question, PrefixAsked* asked) {
+  bool Add(const SstableFile& file, int level, filter::PrefixQuestion* question,
+           PrefixAsked* asked) {
     const SstableReader* const reader = file.reader();
     const auto* const part = reader == nullptr || !reader->has_filter()
                                  ? nullptr
@@ -58,7 +74,11 @@ class PrefixAsker {
     if (num_pending_ == pending_.size()) AskPending();
     if (asked->may_exist) return false;
     reader->filter().Prefetch(part->hash);
-    pending_[num_pending_++] = {reader, asked, part->hash, part->filter_key.size()};
+    FilterCounters* const counters =
+        counters_ == nullptr
+            ? nullptr
+            : counters_->At(level, FilterSlot(file.filter_kind_index(), part->part.category()));
+    pending_[num_pending_++] = {reader, asked, part->hash, part->filter_key.size(), counters};
     return true;
   }
 
@@ -74,22 +94,29 @@ class PrefixAsker {
           pending.reader->AskFilter(without_reading, pending.hash,
                                     prefix.substr(0, pending.filter_key_bytes)) !=
           FilterAnswer::kNo;
+      if (!pending.asked->may_exist && pending.counters != nullptr) {
+        rejections_.push_back({pending.asked, pending.counters});
+      }
     }
     num_pending_ = 0;
   }
 
   const Version& version_;
+  FilterCounterTable* const counters_;
+  std::vector<Rejection> rejections_;
   std::array<Pending, kQuestionsAtOnce> pending_;
   size_t num_pending_ = 0;
 };
 
 }  // namespace
 
-void AskForPrefixesInFiles(const Version& version, std::span<PrefixAsked> prefixes) {
-  PrefixAsker asker(version);
+void AskForPrefixesInFiles(const Version& version, FilterCounterTable* counters,
+                           std::span<PrefixAsked> prefixes) {
+  PrefixAsker asker(version, counters);
   for (PrefixAsked& asked : prefixes) {
     if (!asked.may_exist) asker.Ask(&asked);
   }
+  asker.Finish();
 }
 
 }  // namespace winnow

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "engine/version/filter_counter_table.h"
 #include "engine/version/version.h"
 
 namespace winnow {
@@ -15,9 +16,12 @@ struct PrefixAsked {
 };
 
 // Sets `may_exist` of those with which keys may begin, by the files' bounds and the filters that
-// are in memory; where it is set already nothing is asked. Reads nothing, counts nothing. Of
-// versions whose keys are in bytewise order only.
-void AskForPrefixesInFiles(const Version& version, std::span<PrefixAsked> prefixes);
+// are in memory; where it is set already nothing is asked. Reads nothing. What filters rule out is
+// counted as a look-up that they rejected, for callers that then look no further; null: for those
+// that do not look at all nothing is counted. Of versions whose keys are in bytewise order only.
+// May throw std::bad_alloc.
+void AskForPrefixesInFiles(const Version& version, FilterCounterTable* counters,
+                           std::span<PrefixAsked> prefixes);
 
 }  // namespace winnow
 

@@ -68,6 +68,26 @@ std::string RandomText(std::mt19937_64& random, size_t min_bytes) {
   return text;
 }
 
+// Made at once, in a buffer that has held longer and shorter ones, as when it is made of its parts.
+TEST(CellKey, IsMadeInPlaceOfAnother) {
+  std::mt19937_64 random(4);
+  std::string prefix;
+  std::string key;
+  for (int i = 0; i < 20'000; i++) {
+    const std::string row = RandomText(random, 1);
+    const std::string qualifier = RandomText(random, random() % 3 * 10);
+    const uint64_t timestamp = random() >> 1 >> random() % 63;
+    const CellKind kind = random() % 2 == 0 ? CellKind::kMarker : CellKind::kVersion;
+    std::string row_prefix;
+    AppendCellPrefix(row, &row_prefix);
+    ASSERT_EQ(MakeColumnPrefix(row, qualifier, &prefix), row_prefix.size());
+    MakeCellKey(row, qualifier, timestamp, kind, &key);
+    const std::string expected = CellKey(row, qualifier, timestamp, kind);
+    ASSERT_EQ(key, expected);
+    ASSERT_EQ(prefix, expected.substr(0, expected.size() - kCellNumberBytes));
+  }
+}
+
 TEST(CellKey, SortsAsRowColumnAndTimestampNewestFirstAndMarkersFirst) {
   // What a key means: row, whether it is a cell's, qualifier, how far from the newest, kind.
   using Meaning = std::tuple<std::string, bool, std::string, uint64_t, bool>;

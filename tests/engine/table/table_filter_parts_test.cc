@@ -63,5 +63,34 @@ TEST(TableFilterParts, AreCountedApart) {
   check(tables->db().GetStatistics().in_all.filters);
 }
 
+// MultiGet asks about many rows at once and looks up what is left: each row counts once in each
+// file, whichever of the two said what it comes to.
+TEST(TableFilterParts, RowsOfMultiGetAreCountedOnce) {
+  constexpr uint64_t kRows = 3000;
+  MemoryTables tables;
+  Table* table = tables.Create({.name = "t", .families = {{.name = "f", .bloom_filter = "ROW"}}});
+  std::vector<std::string> rows;
+  for (uint64_t i = 0; i < kRows; i++) {
+    rows.push_back(absl::StrCat("row", 100'000 + i));
+    if (i % 3 == 0) tables.Put(table, rows.back(), "f", "q", 1, "v");
+  }
+  tables.Put(table, "row999999", "f", "q", 1, "v");  // so that all lie within the file's range
+  ASSERT_TRUE(tables->Flush("t").ok());
+  const std::vector<std::string_view> views(rows.begin(), rows.end());
+  TableReadOptions options;
+  options.columns = {{"f", "q"}};
+  std::vector<RowResult> results;
+  ASSERT_TRUE(tables->MultiGet(options, table, views, &results).ok());
+  const FilterStatistics counted = Of(tables->db().GetStatistics().filters, "component:1");
+  EXPECT_EQ(counted.checked, kRows);
+  EXPECT_EQ(counted.true_positive, kRows / 3);
+  EXPECT_EQ(counted.rejected + counted.false_positive, kRows - kRows / 3);
+  EXPECT_GT(counted.MeasuredFpr(), 0.0);
+  EXPECT_LT(counted.MeasuredFpr(), 0.05);
+  // Where it ends with the question nobody finds out whether the filters were right.
+  ASSERT_TRUE(tables->MayExist(options, table, rows.front()).ok());
+  EXPECT_EQ(Of(tables->db().GetStatistics().filters, "component:1").checked, kRows);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -204,13 +204,11 @@ class CellClient final : public RowClient {
   // Both are valid until one of them is called again: what tables are measured against is not to
   // pay for strings.
   const std::string& ColumnPrefix(std::string_view row, std::string_view qualifier) {
-    key_.clear();
-    AppendColumnPrefix(row, qualifier, &key_);
+    MakeColumnPrefix(row, qualifier, &key_);
     return key_;
   }
   const std::string& CellKey(std::string_view row, std::string_view qualifier) {
-    ColumnPrefix(row, qualifier);
-    AppendCellNumber(kTimestamp, CellKind::kVersion, &key_);
+    MakeCellKey(row, qualifier, kTimestamp, CellKind::kVersion, &key_);
     return key_;
   }
 
