@@ -1,5 +1,6 @@
-// What the owner of a column family (DBImpl::ReserveForOwner) calls garbage: compactions show its
-// collector what they are about to write, and it says what goes. The store knows nothing of why.
+// What the owner of a column family (DBImpl::ReserveForOwner) calls garbage: flushes and
+// compactions show its collector what they are about to write, and it says what goes. The store
+// knows nothing of why.
 //
 // Keys that bear upon each other, as a marker and what it hides, are different keys, which levels
 // do not order: what is newer may lie deeper. A collector therefore learns how the numbers of what
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,7 +38,8 @@ struct Removers {
   }
 };
 
-// The files of a family that a compaction does not read, of whatever level. Thread-safe.
+// The files of a family that a compaction does not read, of whatever level; for a flush all of
+// them, and all lie deeper than what it writes. Thread-safe.
 class OtherFiles {
  public:
   virtual ~OtherFiles() = default;
@@ -44,15 +47,19 @@ class OtherFiles {
   virtual Removers RemoversIn(std::string_view begin, std::string_view end) const = 0;
   // The smallest number in those; kMaxSequenceNumber: there are none.
   virtual SequenceNumber OldestIn(std::string_view begin, std::string_view end) const = 0;
+  // False: RemoversIn finds none, whatever the keys.
+  virtual bool may_have_removers() const = 0;
   // There is no remover in the whole family but in memtables; the files that are read count here.
   virtual bool has_no_removers() const = 0;
 };
 
-// When the files of a compaction were picked, which then were all that was not in a memtable.
+// When the files of a compaction were picked, which then were all that was not in a memtable; or
+// the memtables of a flush.
 struct CollectionMoment {
   uint64_t time = 0;            // EntryCollectorFactory::Now, read before the number
   SequenceNumber sequence = 0;  // the newest that readers saw
-  SequenceNumber first_unflushed = kMaxSequenceNumber;  // no memtable has a smaller one
+  // No memtable has a smaller one, but for those that are flushed.
+  SequenceNumber first_unflushed = kMaxSequenceNumber;
 };
 
 struct Collection {
@@ -63,9 +70,22 @@ struct Collection {
   const OtherFiles* others = nullptr;
   // The collector is shown no keys from there on; null: all. Outlives the collector.
   const std::string* end = nullptr;
+
+  // `snapshots`, ascending, were listed after the moment.
+  static Collection At(const CollectionMoment& moment, std::span<const SequenceNumber> snapshots,
+                       const OtherFiles* others) {
+    Collection collection;
+    collection.moment = moment;
+    // What was ingested may be newer than something in a memtable; and what came after the moment
+    // is in no file that is known here.
+    collection.settled = std::min(moment.sequence, moment.first_unflushed - 1);
+    if (!snapshots.empty()) collection.settled = std::min(collection.settled, snapshots.front());
+    collection.others = others;
+    return collection;
+  }
 };
 
-// Of one walk of one compaction: used by one thread.
+// Of one walk of one flush or compaction: used by one thread.
 class EntryCollector {
  public:
   enum class Decision : uint8_t {

@@ -35,7 +35,6 @@ struct PartJob {
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
   uint64_t entries_range_deleted = 0;
-  uint64_t entries_collected = 0;
   CompactedValueCounts values;
 };
 
@@ -94,15 +93,7 @@ std::unique_ptr<InternalIterator> ApplyValueRules(std::unique_ptr<InternalIterat
 std::unique_ptr<EntryCollector> NewCollector(const CompactionJobOptions& options,
                                              const OtherFiles& others, const PartJob& part) {
   if (options.collectors == nullptr || options.keep_for_older) return nullptr;
-  Collection collection;
-  collection.moment = options.moment;
-  // What was ingested may be newer than something in a memtable; and what came after the picking is
-  // in no file that is known here.
-  collection.settled = std::min(options.moment.sequence, options.moment.first_unflushed - 1);
-  if (!options.snapshots.empty()) {
-    collection.settled = std::min(collection.settled, options.snapshots.front());
-  }
-  collection.others = &others;
+  Collection collection = Collection::At(options.moment, options.snapshots, &others);
   if (part.range.end.has_value()) collection.end = &*part.range.end;
   return options.collectors->NewCollector(collection);
 }
@@ -145,7 +136,7 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
       return IsBottommostFor(compaction, begin, end);
     };
   }
-  std::optional<OtherFilesOfCompaction> others;
+  std::optional<OtherFilesOfVersion> others;
   std::unique_ptr<EntryCollector> collector;
   if (options.collectors != nullptr) {
     others.emplace(compaction, options.collectors->EveryEntryRemoves());
@@ -167,7 +158,7 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();
   part->entries_range_deleted = entries.num_range_deleted();
-  part->entries_collected = entries.num_collected();
+  part->output.entries_collected = entries.num_collected();
   return status;
 }
 
@@ -187,10 +178,10 @@ absl::Status AddUp(const Compaction& compaction, const std::vector<PartJob>& par
     result->entries_seen += part.entries_seen;
     result->entries_dropped += part.entries_dropped;
     result->entries_range_deleted += part.entries_range_deleted;
-    result->entries_collected += part.entries_collected;
     result->values += part.values;
     result->output.bytes_written += part.output.bytes_written;
     result->output.entries_written += part.output.entries_written;
+    result->output.entries_collected += part.output.entries_collected;
     result->output.waited += part.output.waited;
     result->output.num_filters_fell_back += part.output.num_filters_fell_back;
     result->output.num_merge_failures += part.output.num_merge_failures;

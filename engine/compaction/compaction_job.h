@@ -36,7 +36,6 @@ struct CompactionJobResult {
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
   uint64_t entries_range_deleted = 0;  // of those dropped
-  uint64_t entries_collected = 0;      // dropped by a collector, or made deletions of
   CompactedValueCounts values;
 };
 

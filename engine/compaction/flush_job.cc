@@ -1,10 +1,12 @@
 #include "engine/compaction/flush_job.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/compaction/compaction_iterator.h"
+#include "engine/compaction/other_files.h"
 #include "engine/compaction/range_tombstone_merge.h"
 #include "engine/version/merging_iterator.h"
 #include "filter/base/out_of_memory.h"
@@ -32,13 +34,21 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
   }
   const auto input = NewMergingIterator(comparator, std::move(children));
   input->SeekToFirst();
+  std::optional<OtherFilesOfVersion> others;
+  std::unique_ptr<EntryCollector> collector;
+  if (options.collectors != nullptr) {
+    others.emplace(*options.version, options.collectors->EveryEntryRemoves());
+    collector = options.collectors->NewCollector(
+        Collection::At(options.moment, options.snapshots, &*others));
+  }
   // Level 0 is never the bottommost level: tombstones stay.
   CompactionIterator entries(input.get(), comparator, options.merge_operator, options.snapshots,
-                             nullptr, nullptr, tombstones.index());
+                             nullptr, nullptr, tombstones.index(), collector.get());
   entries.Start();
   absl::Status status = WriteSstables(
       options.output, comparator, &entries,
       tombstones.Kept(options.snapshots, nullptr, std::nullopt, std::nullopt), result);
+  result->entries_collected += entries.num_collected();
   result->num_merge_failures += entries.num_merge_failures();
   result->merge_failure.Update(entries.merge_failure());
   // As RunCompaction's check, and for the same reason: once the flush is installed its logs are

@@ -40,16 +40,23 @@ Removers RemoversOf(const FileMetadata& file, bool is_deeper, bool every_entry_r
 
 }  // namespace
 
-OtherFilesOfCompaction::OtherFilesOfCompaction(const Compaction& compaction,
-                                               bool every_entry_removes)
-    : comparator_(compaction.version->comparator()) {
-  const std::vector<const SstableFile*> inputs = SortedInputs(compaction);
+// Which file of level 0 is older than the inputs of a compaction is not looked at.
+OtherFilesOfVersion::OtherFilesOfVersion(const Compaction& compaction, bool every_entry_removes)
+    : OtherFilesOfVersion(*compaction.version, SortedInputs(compaction),
+                          std::max(compaction.output_level + 1, 1), every_entry_removes) {}
+
+OtherFilesOfVersion::OtherFilesOfVersion(const Version& version, bool every_entry_removes)
+    : OtherFilesOfVersion(version, {}, /*first_deeper_level=*/0, every_entry_removes) {}
+
+OtherFilesOfVersion::OtherFilesOfVersion(const Version& version,
+                                         const std::vector<const SstableFile*>& inputs,
+                                         int first_deeper_level, bool every_entry_removes)
+    : comparator_(version.comparator()) {
   for (int level = 0; level < kNumLevels; level++) {
-    // Which file of level 0 is older than the inputs is not looked at.
-    const bool is_deeper = level > 0 && level > compaction.output_level;
+    const bool is_deeper = level >= first_deeper_level;
     Run all;
     Run removing;
-    for (const auto& file : compaction.version->files(level)) {
+    for (const auto& file : version.files(level)) {
       if (RemoversOf(file->metadata(), /*is_deeper=*/false, every_entry_removes).any) {
         has_no_removers_ = false;
       }
@@ -67,8 +74,8 @@ OtherFilesOfCompaction::OtherFilesOfCompaction(const Compaction& compaction,
 }
 
 template <typename Visit>
-void OtherFilesOfCompaction::VisitOverlapping(const std::vector<Run>& runs, std::string_view begin,
-                                              std::string_view end, const Visit& visit) const {
+void OtherFilesOfVersion::VisitOverlapping(const std::vector<Run>& runs, std::string_view begin,
+                                           std::string_view end, const Visit& visit) const {
   for (const Run& run : runs) {
     auto file = std::partition_point(run.begin(), run.end(), [&](const File& candidate) {
       return candidate.file->EndsBefore(begin, comparator_);
@@ -81,14 +88,13 @@ void OtherFilesOfCompaction::VisitOverlapping(const std::vector<Run>& runs, std:
   }
 }
 
-Removers OtherFilesOfCompaction::RemoversIn(std::string_view begin, std::string_view end) const {
+Removers OtherFilesOfVersion::RemoversIn(std::string_view begin, std::string_view end) const {
   Removers removers;
   VisitOverlapping(removing_, begin, end, [&](const File& file) { removers.Add(file.removers); });
   return removers;
 }
 
-SequenceNumber OtherFilesOfCompaction::OldestIn(std::string_view begin,
-                                                std::string_view end) const {
+SequenceNumber OtherFilesOfVersion::OldestIn(std::string_view begin, std::string_view end) const {
   SequenceNumber oldest = kMaxSequenceNumber;
   VisitOverlapping(all_, begin, end, [&](const File& file) {
     oldest = std::min(oldest, file.file->metadata().smallest_sequence);

@@ -48,6 +48,7 @@ struct SstableOutputResult {
   uint64_t bytes_written = 0;
   uint64_t num_filters_fell_back = 0;
   uint64_t entries_written = 0;
+  uint64_t entries_collected = 0;       // dropped by a collector, or made deletions of
   uint64_t num_merge_failures = 0;      // keys whose operands stay as they are
   absl::Status merge_failure;           // of the first of them
   std::chrono::microseconds waited{0};  // for the rate limiter

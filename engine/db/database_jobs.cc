@@ -144,11 +144,11 @@ ColumnFamilyState* DatabaseJobs::FamilyToFlush() const {
 
 absl::Status DatabaseJobs::WriteFlush(const ColumnFamilyState& family,
                                       const std::vector<std::shared_ptr<Memtable>>& memtables,
-                                      SstableBuilderOptions builder, SstableOutputResult* result) {
+                                      SstableBuilderOptions builder, FlushJobOptions job,
+                                      SstableOutputResult* result) {
   JobTimer timer(parts_.recorder, LatencyHistogram::kFlush);
   std::vector<const Memtable*> inputs;
   for (const auto& memtable : memtables) inputs.push_back(memtable.get());
-  FlushJobOptions job;
   job.output = OutputOptions(family, std::move(builder), BackgroundRateLimiter::Priority::kFlush);
   // Listed after the memtables were retired: a snapshot that is taken from now on includes all of
   // their entries, and needs none that this flush drops.
@@ -171,6 +171,11 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     // Held here, since the family's own list may be cleared meanwhile, by a drop.
     const std::vector<std::shared_ptr<Memtable>> memtables = family->immutables;
+    FlushJobOptions flush;
+    // As in compactions: not where older entries may come in behind.
+    if (!family->allows_ingest_behind()) flush.collectors = family->collectors();
+    flush.moment = MomentOf(*family, family->active().smallest_sequence());
+    flush.version = family->version();
     // Taken under the mutex: the filter settings may change while the tables are written.
     parts_.plan_new_filters();
     SstableBuilderOptions builder = family->BuilderOptions(0);
@@ -187,13 +192,17 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
       }
       WINNOW_RETURN_IF_ERROR(names_synced);
       WINNOW_RETURN_IF_ERROR(logs_synced);
-      WINNOW_RETURN_IF_ERROR(WriteFlush(*family, memtables, std::move(builder), &result));
+      WINNOW_RETURN_IF_ERROR(
+          WriteFlush(*family, memtables, std::move(builder), std::move(flush), &result));
       WINNOW_RETURN_IF_ERROR(OrRemoveOutputs(parts_.versions->store(), result.files, [&] {
         if (parts_.row_cache != nullptr) ForgetRows(family, memtables);
         return absl::OkStatus();
       }));
     }
-    return InstallFlush(family, num_memtables, result);
+    WINNOW_RETURN_IF_ERROR(InstallFlush(family, num_memtables, result));
+    // As after a compaction.
+    if (result.entries_collected > 0) family->rows.ForgetAll();
+    return absl::OkStatus();
   });
   family->flush_running = false;
   flushes_running_--;
@@ -213,6 +222,7 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(result.waited.count()));
   counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
   counters.Add(Ticker::kMergeFailures, result.num_merge_failures);
+  counters.Add(Ticker::kEntriesFilteredOut, result.entries_collected);
   parts_.events->AddMergeFailures(family->name(), "flush", result.merge_failure,
                                   result.num_merge_failures);
   NotifyFlushEnd(

@@ -17,6 +17,7 @@
 #include "engine/column_family/column_family_set.h"
 #include "engine/column_family/snapshot_list.h"
 #include "engine/compaction/compaction_job.h"
+#include "engine/compaction/flush_job.h"
 #include "engine/compaction/kept_for_snapshots.h"
 #include "engine/events/event_queue.h"
 #include "engine/file_system/file_in_place.h"
@@ -118,7 +119,8 @@ class DatabaseJobs final : public BackgroundJobs {
   void Flush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteFlush(const ColumnFamilyState& family,
                           const std::vector<std::shared_ptr<Memtable>>& memtables,
-                          SstableBuilderOptions builder, SstableOutputResult* result);
+                          SstableBuilderOptions builder, FlushJobOptions job,
+                          SstableOutputResult* result);
   // The rows that the memtables write, before readers can do without the memtables.
   void ForgetRows(ColumnFamilyState* family,
                   const std::vector<std::shared_ptr<Memtable>>& memtables);
@@ -175,8 +177,8 @@ class DatabaseJobs final : public BackgroundJobs {
   // Of one that has dropped its inputs.
   static void CountDropped(const Compaction& compaction, ThreadCounters* counters);
   // By the options as they were when it began.
-  // Of the family, whose compaction has just been picked.
-  CollectionMoment MomentOf(const ColumnFamilyState& family) const
+  // Of the family, whose compaction or flush has just been picked.
+  CollectionMoment MomentOf(const ColumnFamilyState& family, SequenceNumber first_unflushed) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteCompaction(const ColumnFamilyState& family, const ColumnFamilyOptions& options,
                                const Compaction& compaction, SstableBuilderOptions builder,

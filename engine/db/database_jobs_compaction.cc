@@ -207,11 +207,12 @@ bool DatabaseJobs::CompactionIsDue() const {
 }
 
 // The time first: what readers have seen by then is not more than what is seen at the number.
-CollectionMoment DatabaseJobs::MomentOf(const ColumnFamilyState& family) const {
+CollectionMoment DatabaseJobs::MomentOf(const ColumnFamilyState& family,
+                                        SequenceNumber first_unflushed) const {
   CollectionMoment moment;
   if (family.collectors() != nullptr) moment.time = family.collectors()->Now();
   moment.sequence = parts_.leader->visible_sequence();
-  moment.first_unflushed = family.FirstUnflushed();
+  moment.first_unflushed = first_unflushed;
   return moment;
 }
 
@@ -313,7 +314,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   const OngoingCall job(parts_.mutex);
   // Picking and marking are under one hold of the mutex.
   MarkRunning(family, compaction, true);
-  const CollectionMoment moment = MomentOf(*family);
+  const CollectionMoment moment = MomentOf(*family, family->FirstUnflushed());
   const SteadyTime begin = SteadyNow();
   NotifyCompactionBegin(parts_.events, family->name(), compaction);
   CompactionJobResult result;
@@ -359,7 +360,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     MarkWhatStays(*family, compaction, result);
     // What readers find is no longer what they found. Once they have the view, so that nobody keeps
     // what the old one has.
-    if (compaction.drops_inputs || result.entries_collected > 0 ||
+    if (compaction.drops_inputs || result.output.entries_collected > 0 ||
         result.values.removed + result.values.changed > 0) {
       family->rows.ForgetAll();
     }
@@ -377,7 +378,8 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   parts_.events->AddMergeFailures(family->name(), "compaction", result.output.merge_failure,
                                   result.output.num_merge_failures);
   counters.Add(Ticker::kExpiredEntriesDropped, result.values.expired);
-  counters.Add(Ticker::kEntriesFilteredOut, result.values.removed + result.entries_collected);
+  counters.Add(Ticker::kEntriesFilteredOut,
+               result.values.removed + result.output.entries_collected);
   counters.Add(Ticker::kEntriesChangedByFilter, result.values.changed);
   counters.Add(Ticker::kRangeDeletedEntriesDropped, result.entries_range_deleted);
   if (compaction.drops_inputs && status.ok()) CountDropped(compaction, &counters);

@@ -1,5 +1,6 @@
-// What a compaction sees of a column is not all of it: other files, of any level, and memtables may
-// have cells, markers and deletions of it, older and newer than what is seen. What may go then?
+// What a flush or a compaction sees of a column is not all of it: other files, of any level, and
+// memtables may have cells, markers and deletions of it, older and newer than what is seen. What
+// may go then?
 //
 // 1. What a marker hides that is seen as well. Markers never go but with all that they hide, so
 // that
@@ -170,6 +171,7 @@ class CellCollector final : public EntryCollector {
 
   const Removers& RemoversOfColumn() {
     if (removers_.has_value()) return *removers_;
+    if (!others_.may_have_removers()) return removers_.emplace();
     if (!row_removers_.has_value()) {
       const std::string markers = row_ + std::string(2, '\0');
       row_removers_ = others_.RemoversIn(markers, EndOfPrefix(markers));

@@ -1,8 +1,9 @@
-// What compactions free of tables, and what they must not.
+// What flushes and compactions free of tables, and what they must not.
 #include "engine/table/cell_collector.h"
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ class SaidOfOthers final : public OtherFiles {
  public:
   Removers RemoversIn(std::string_view, std::string_view) const override { return removers; }
   SequenceNumber OldestIn(std::string_view, std::string_view) const override { return oldest; }
+  bool may_have_removers() const override { return removers.any; }
   bool has_no_removers() const override { return !removers.any; }
 
   Removers removers;
@@ -57,8 +59,7 @@ class CellCollectorTest : public testing::Test {
  private:
   Decision Show(uint64_t timestamp, CellKind kind, SequenceNumber sequence, uint64_t write_number) {
     std::string key;
-    AppendColumnPrefix("row", "q", &key);
-    AppendCellNumber(timestamp, kind, &key);
+    MakeCellKey("row", "q", timestamp, kind, &key);
     std::string value;
     AppendCellValue({.write_number = write_number, .value = "v"}, &value);
     return collector_->Decide(key, sequence, value);
@@ -169,8 +170,7 @@ TEST_F(CellCollectorTest, AgesGoByATimeAtWhichTheVersionsWereThere) {
 TEST_F(CellCollectorTest, ColumnsAreNotParted) {
   const auto key = [](std::string_view row, std::string_view qualifier, uint64_t timestamp) {
     std::string made;
-    AppendColumnPrefix(row, qualifier, &made);
-    AppendCellNumber(timestamp, CellKind::kVersion, &made);
+    MakeCellKey(row, qualifier, timestamp, CellKind::kVersion, &made);
     return made;
   };
   EXPECT_FALSE(collectors_.MayPart(key("r", "q", 2), key("r", "q", 1)));
@@ -196,9 +196,10 @@ TEST_F(CellCollectorTest, ColumnsAreNotParted) {
   }
 }
 
-// --- Tables, whose space ordinary compactions free ---
+// --- Tables, whose space flushes and ordinary compactions free ---
 
-class CollectedTablesTest : public testing::Test {
+// With `true` each cell is flushed by itself, so that it is compactions that meet several.
+class CollectedTablesTest : public testing::TestWithParam<bool> {
  protected:
   void Create(FamilySchema family) {
     family.name = "f";
@@ -217,14 +218,16 @@ class CollectedTablesTest : public testing::Test {
   void PutMany(std::string_view row, int num_versions) {
     for (int i = 1; i <= num_versions; i++) {
       tables_.Put(table_, row, "f", "q", static_cast<uint64_t>(i), absl::StrCat("v", i));
+      if (GetParam()) Flush();
     }
   }
+  void Flush() { ASSERT_TRUE(tables_->Flush("t").ok()); }
 
   MemoryTables tables_;
   Table* table_ = nullptr;
 };
 
-TEST_F(CollectedTablesTest, OfVersions) {
+TEST_P(CollectedTablesTest, OfVersions) {
   Create({.max_versions = 2});
   PutMany("row", 100);
   Compact();
@@ -240,7 +243,7 @@ TEST_F(CollectedTablesTest, OfVersions) {
   EXPECT_EQ(NumKeys(), "0");
 }
 
-TEST_F(CollectedTablesTest, OfEachKindOfDelete) {
+TEST_P(CollectedTablesTest, OfEachKindOfDelete) {
   Create({.max_versions = kUnlimitedVersions});
   TableBatch batch;
   for (const bool is_flushed : {true, false}) {
@@ -264,7 +267,7 @@ TEST_F(CollectedTablesTest, OfEachKindOfDelete) {
   }
 }
 
-TEST_F(CollectedTablesTest, OfAgesWithMinVersions) {
+TEST_P(CollectedTablesTest, OfAgesWithMinVersions) {
   Create({.max_versions = 100, .ttl_seconds = 10, .min_versions = 2});
   for (uint64_t i = 0; i < 50; i++) {
     tables_.Put(table_, "row", "f", "q", kStartMs + i, "v");
@@ -279,7 +282,7 @@ TEST_F(CollectedTablesTest, OfAgesWithMinVersions) {
             absl::StrCat("v@", kStartMs + 49, " v@", kStartMs + 48));
 }
 
-TEST_F(CollectedTablesTest, SnapshotsKeepWhatTheySaw) {
+TEST_P(CollectedTablesTest, SnapshotsKeepWhatTheySaw) {
   Create({.max_versions = 1, .ttl_seconds = 10});
   tables_.Put(table_, "row", "f", "q", kStartMs, "old");
   tables_.Put(table_, "deleted", "f", "q", kStartMs, "v");
@@ -299,7 +302,7 @@ TEST_F(CollectedTablesTest, SnapshotsKeepWhatTheySaw) {
   EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "");
 }
 
-TEST_F(CollectedTablesTest, LeaveNothingOnceSnapshotsAreReleased) {
+TEST_P(CollectedTablesTest, LeaveNothingOnceSnapshotsAreReleased) {
   Create({.max_versions = 1});
   PutMany("row", 10);
   std::unique_ptr<TableSnapshot> snapshot = tables_->GetSnapshot();
@@ -313,7 +316,7 @@ TEST_F(CollectedTablesTest, LeaveNothingOnceSnapshotsAreReleased) {
   EXPECT_EQ(NumKeys(), "0");
 }
 
-TEST_F(CollectedTablesTest, OfMarkersOnceTheyMeetWhatTheyHide) {
+TEST_P(CollectedTablesTest, OfMarkersOnceTheyMeetWhatTheyHide) {
   Create({.max_versions = kUnlimitedVersions});
   PutMany("a", 5);
   PutMany("b", 5);
@@ -334,7 +337,7 @@ TEST_F(CollectedTablesTest, OfMarkersOnceTheyMeetWhatTheyHide) {
 
 // What superseded others before the rules were loosened may show them, or not; nothing else
 // changes.
-TEST_F(CollectedTablesTest, ByTheRulesOfTheirTime) {
+TEST_P(CollectedTablesTest, ByTheRulesOfTheirTime) {
   Create({.max_versions = 3});
   PutMany("row", 5);
   ASSERT_TRUE(
@@ -342,6 +345,107 @@ TEST_F(CollectedTablesTest, ByTheRulesOfTheirTime) {
   Compact();
   EXPECT_EQ(NumKeys(), "1");
   EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "v5@5");
+}
+
+INSTANTIATE_TEST_SUITE_P(Flushes, CollectedTablesTest, testing::Bool(),
+                         [](const auto& test) { return test.param ? "Each" : "All"; });
+
+// --- What one flush leaves of what it meets ---
+
+class FlushedTablesTest : public testing::Test {
+ protected:
+  void Create(FamilySchema family) {
+    family.name = "f";
+    table_ = tables_.Create({.name = "t", .families = {std::move(family)}});
+  }
+  void PutVersions(uint64_t first, uint64_t last) {
+    for (uint64_t i = first; i <= last; i++) {
+      tables_.Put(table_, "row", "f", "q", i, absl::StrCat("v", i));
+    }
+  }
+  // In files.
+  std::string NumKeysFlushed() {
+    EXPECT_TRUE(tables_->Flush("t").ok());
+    const auto family = tables_->db().FindColumnFamily("t:f");
+    return *tables_->db().GetProperty(*family, "winnow.estimate-num-keys");
+  }
+  void Write(const std::function<void(TableBatch*)>& add) {
+    TableBatch batch;
+    add(&batch);
+    tables_.Write(batch);
+  }
+
+  MemoryTables tables_;
+  Table* table_ = nullptr;
+};
+
+TEST_F(FlushedTablesTest, KeepTheVersionsThatCount) {
+  Create({.max_versions = 3});
+  PutVersions(1, 100);
+  EXPECT_EQ(NumKeysFlushed(), "3");
+  EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "v100@100 v99@99 v98@98");
+  // Of what lies deeper nothing goes, nor is it counted.
+  PutVersions(101, 102);
+  EXPECT_EQ(NumKeysFlushed(), "5");
+  EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "v102@102 v101@101 v100@100");
+}
+
+TEST_F(FlushedTablesTest, KeepOneCellOfACounter) {
+  Create({.max_versions = 1});
+  for (int i = 1; i <= 200; i++) {
+    ASSERT_EQ(*tables_->Increment({}, table_, "row", "f", "hits", 1), i);
+  }
+  EXPECT_EQ(NumKeysFlushed(), "1");
+  EXPECT_EQ(*tables_->Increment({}, table_, "row", "f", "hits", 1), 201);
+}
+
+TEST_F(FlushedTablesTest, KeepWhatASnapshotSees) {
+  Create({.max_versions = 1});
+  PutVersions(1, 10);
+  const std::unique_ptr<TableSnapshot> snapshot = tables_->GetSnapshot();
+  PutVersions(11, 20);
+  EXPECT_EQ(NumKeysFlushed(), "11") << "of what came before the snapshot, the newest";
+  RowResult seen;
+  ASSERT_TRUE(tables_->Get({.snapshot = snapshot.get()}, table_, "row", &seen).ok());
+  ASSERT_EQ(seen.cells().size(), 1u);
+  EXPECT_EQ(seen.cells().front().value, "v10");
+  EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "v20@20");
+}
+
+TEST_F(FlushedTablesTest, LoseWhatMarkersHideAndMarkersThatHideNothingElse) {
+  Create({.max_versions = kUnlimitedVersions});
+  PutVersions(1, 10);
+  Write([&](TableBatch* batch) { batch->DeleteColumn(table_, "row", "f", "q", 9); });
+  EXPECT_EQ(NumKeysFlushed(), "1");
+  EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "v10@10");
+  // Now there is something deeper.
+  PutVersions(11, 12);
+  Write([&](TableBatch* batch) { batch->DeleteRow(table_, "row", 11); });
+  EXPECT_EQ(NumKeysFlushed(), "3") << "v10, v12 and the marker";
+  EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "v12@12");
+}
+
+// A version that a marker in a file hides does not count, and need not come first.
+TEST_F(FlushedTablesTest, CountNothingThatAMarkerBelowMayHide) {
+  Create({.max_versions = 1});
+  PutVersions(1, 1);
+  EXPECT_EQ(NumKeysFlushed(), "1");
+  Write([&](TableBatch* batch) { batch->DeleteColumn(table_, "row", "f", "q", 7); });
+  EXPECT_EQ(NumKeysFlushed(), "2");
+  // Written later, and so not hidden, whatever their timestamps.
+  PutVersions(4, 6);
+  EXPECT_EQ(NumKeysFlushed(), "3");
+  EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "v6@6");
+  Write([&](TableBatch* batch) { batch->DeleteVersion(table_, "row", "f", "q", 6); });
+  EXPECT_EQ(tables_.Versions(table_, "row", "f", "q"), "");
+}
+
+TEST_F(FlushedTablesTest, LoseWhatIsTooOld) {
+  Create({.max_versions = kUnlimitedVersions, .ttl_seconds = 10});
+  for (uint64_t i = 0; i < 5; i++) tables_.Put(table_, "row", "f", "q", kStartMs + i, "v");
+  tables_.clock().AdvanceSeconds(11);
+  ASSERT_TRUE(tables_->Put({}, table_, "row", "f", "other", "v").ok());
+  EXPECT_EQ(NumKeysFlushed(), "1");
 }
 
 TEST(CollectedTables, AColumnOfManyVersionsIsCompactedInOnePieceAndTakesNoTime) {
