@@ -52,7 +52,8 @@ enum class Ticker : uint32_t {
   // What compactions dropped since range deletions hide it from everybody:
   kRangeDeletedEntriesDropped,  // [entries] all of them
   kRangeDeletedFilesDropped,    // [files] that went whole, without being read
-  kEntriesFilteredOut,          // [entries] that a compaction filter removed
+  kEntriesFilteredOut,          // [entries] that a compaction filter removed, or that flushes and
+                                // compactions of tables took for garbage
   kEntriesChangedByFilter,      // [entries] to which one gave another value
   kBackgroundWaitMicros,        // [microseconds] that flushes and compactions waited, for
                                 // Options::background_bytes_per_second
