@@ -60,7 +60,7 @@ TEST(ColumnFamilySet, ASwitchedMemtableIsFoundByWritersAndReadersAtOnce) {
   Memtable* const first = family->active_for_insert();
   EXPECT_EQ(first, &family->active());
   EXPECT_TRUE(family->active().empty());
-  first->Add(1, EntryType::kPut, "key", "value", 0);
+  first->Add(1, EntryType::kPut, "key", "value");
   EXPECT_FALSE(family->active().empty());
   family->SwitchMemtable();
   EXPECT_NE(family->active_for_insert(), first);
