@@ -172,6 +172,7 @@ absl::Status FilterKeyExtractor::AddPart(std::string_view text, const Part& part
   size_t place = num_parts_++;
   for (; place > 1 && part < parts_[place - 1]; --place) parts_[place] = parts_[place - 1];
   parts_[place] = part;
+  has_components_alone_ = (num_parts_ == 1 || has_components_alone_) && part.is_components();
   return absl::OkStatus();
 }
 
@@ -301,28 +302,43 @@ std::optional<uint64_t> FilterKeyExtractor::PartHash(size_t index, std::string_v
 size_t FilterKeyExtractor::NewPartHashes(std::string_view key, size_t shared, uint64_t seed,
                                          Hashes* hashes) const {
   size_t count = 0;
-  // Where the components of a part end, behind which those of the next are looked for.
-  size_t counted_bytes = 0;
-  uint32_t counted = 0;
-  const auto length_of = [&](const Part& part) {
-    if (!part.is_components() || part.count_ < counted) return part.Length(key);
-    const std::optional<size_t> length =
-        ComponentsLength(key, part.count_ - counted, counted_bytes);
-    if (length) {
-      counted_bytes = *length;
-      counted = part.count_;
-    }
-    return length;
-  };
   for (size_t i = 0; i < num_parts_; ++i) {
     const Part& part = parts_[i];
-    const std::optional<size_t> length = length_of(part);
+    const std::optional<size_t> length = part.Length(key);
     const bool is_prefix = length && !part.is_whole_key();
     const bool is_new = is_prefix ? *length > shared : i == 0;
     if (!is_new) continue;
     const uint64_t hash = HashOf(i, key.substr(0, length.value_or(key.size())), seed);
     const auto end = hashes->begin() + count;
     if (std::find(hashes->begin(), end, hash) == end) (*hashes)[count++] = hash;
+  }
+  return count;
+}
+
+// The same: parts of different counts of components do not end at the same byte, and so all hashes
+// are new.
+size_t FilterKeyExtractor::NewComponentHashes(std::string_view key, size_t shared, uint64_t seed,
+                                              Hashes* hashes) const {
+  size_t count = 0;
+  // Where the components of a part end, behind which those of the next are looked for.
+  size_t length = 0;
+  uint32_t counted = 0;
+  for (size_t i = 0; i < num_parts_; ++i) {
+    const uint32_t wanted = parts_[i].count_;
+    if (wanted < counted) length = counted = 0;
+    for (size_t at = length; counted < wanted;) {
+      const size_t zero = key.find('\0', at);
+      if (zero == std::string_view::npos || zero + 1 == key.size()) break;
+      at = zero + 2;
+      if (key[zero + 1] == kEscapedZero) continue;
+      length = at;
+      ++counted;
+    }
+    if (counted == wanted && length > shared) {
+      (*hashes)[count++] = HashOf(i, key.substr(0, length), seed);
+    } else if (counted < wanted && i == 0) {
+      (*hashes)[count++] = HashOf(i, key, seed);
+    }
   }
   return count;
 }
@@ -383,7 +399,10 @@ bool FilterKeyExtractor::AskForPrefix(std::string_view prefix,
                                  part.count_ < parts_[asked].count_;
     if (is_within_asked) continue;
     const std::optional<size_t> length = length_of(part);
-    if (!length || (longest && *longest >= *length)) continue;
+    // Of two that end alike the components, as above.
+    const bool is_better =
+        length && (!longest || *length > *longest || (*length == *longest && part.is_components()));
+    if (!is_better) continue;
     longest = length;
     asked = i;
   }

@@ -137,6 +137,7 @@ class FilterKeyExtractor {
   // common with the key before, 0 for the first: what that one gave already is left out.
   using Hashes = std::array<uint64_t, kMaxParts>;
   size_t NewHashes(std::string_view key, size_t shared, uint64_t seed, Hashes* hashes) const {
+    if (has_components_alone_) return NewComponentHashes(key, shared, seed, hashes);
     if (!is_whole_key()) return NewPartHashes(key, shared, seed, hashes);
     (*hashes)[0] = HashKey(key, seed);
     return 1;
@@ -179,9 +180,12 @@ class FilterKeyExtractor {
     return HashKey(filter_key, index == 0 ? seed : ~seed);
   }
   size_t NewPartHashes(std::string_view key, size_t shared, uint64_t seed, Hashes* hashes) const;
+  size_t NewComponentHashes(std::string_view key, size_t shared, uint64_t seed,
+                            Hashes* hashes) const;
 
   std::array<Part, kMaxParts> parts_;  // those behind the first in ascending order
   size_t num_parts_ = 1;
+  bool has_components_alone_ = false;  // they are components all
 };
 
 // AskForPrefix for several filters: hashed once for all that know the same parts under one
