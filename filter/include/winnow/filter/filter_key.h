@@ -184,7 +184,7 @@ class FilterKeyExtractor {
                             Hashes* hashes) const;
 
   std::array<Part, kMaxParts> parts_;  // those behind the first in ascending order
-  size_t num_parts_ = 1;
+  uint32_t num_parts_ = 1;
   bool has_components_alone_ = false;  // they are components all
 };
 
