@@ -326,19 +326,14 @@ size_t FilterKeyExtractor::NewComponentHashes(std::string_view key, size_t share
   for (size_t i = 0; i < num_parts_; ++i) {
     const uint32_t wanted = parts_[i].count_;
     if (wanted < counted) length = counted = 0;
-    for (size_t at = length; counted < wanted;) {
-      const size_t zero = key.find('\0', at);
-      if (zero == std::string_view::npos || zero + 1 == key.size()) break;
-      at = zero + 2;
-      if (key[zero + 1] == kEscapedZero) continue;
-      length = at;
-      ++counted;
+    const std::optional<size_t> end = ComponentsLength(key, wanted - counted, length);
+    if (!end) {
+      if (i == 0) (*hashes)[count++] = HashOf(i, key, seed);
+      continue;
     }
-    if (counted == wanted && length > shared) {
-      (*hashes)[count++] = HashOf(i, key.substr(0, length), seed);
-    } else if (counted < wanted && i == 0) {
-      (*hashes)[count++] = HashOf(i, key, seed);
-    }
+    length = *end;
+    counted = wanted;
+    if (length > shared) (*hashes)[count++] = HashOf(i, key.substr(0, length), seed);
   }
   return count;
 }

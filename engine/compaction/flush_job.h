@@ -26,9 +26,9 @@ struct FlushJobOptions {
 };
 
 // Writes what the memtables of one column family hold, less what no snapshot can see any more, and
-// what its collector calls garbage. They
-// take no more writes, and must outlive the call. Internal if entries were not met on the way: a
-// flush must never drop a memtable's data silently. On an error all outputs have been removed.
+// what its collector calls garbage. They take no more writes, and must outlive the call. Internal
+// if entries were not met on the way: a flush must never drop a memtable's data silently. On an
+// error all outputs have been removed.
 absl::Status RunFlush(std::span<const Memtable* const> memtables, const FlushJobOptions& options,
                       SstableOutputResult* result);
 

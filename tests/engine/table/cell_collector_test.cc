@@ -198,22 +198,32 @@ TEST_F(CellCollectorTest, ColumnsAreNotParted) {
 
 // --- Tables, whose space flushes and ordinary compactions free ---
 
-// With `true` each cell is flushed by itself, so that it is compactions that meet several.
-class CollectedTablesTest : public testing::TestWithParam<bool> {
+// A table "t" with a family "f".
+class TableOfOneFamily : public testing::Test {
  protected:
   void Create(FamilySchema family) {
     family.name = "f";
     table_ = tables_.Create({.name = "t", .families = {std::move(family)}});
   }
-  // Not MajorCompact: what compactions that begin by themselves do.
-  void Compact() {
-    ASSERT_TRUE(tables_->Flush("t").ok());
-    const auto family = tables_->db().FindColumnFamily("t:f");
-    ASSERT_TRUE(tables_->db().CompactRange(*family, {}, {}).ok());
-  }
+  void Flush() { ASSERT_TRUE(tables_->Flush("t").ok()); }
+  // In files.
   std::string NumKeys() {
     const auto family = tables_->db().FindColumnFamily("t:f");
     return *tables_->db().GetProperty(*family, "winnow.estimate-num-keys");
+  }
+
+  MemoryTables tables_;
+  Table* table_ = nullptr;
+};
+
+// With `true` each cell is flushed by itself, so that it is compactions that meet several.
+class CollectedTablesTest : public TableOfOneFamily, public testing::WithParamInterface<bool> {
+ protected:
+  // Not MajorCompact: what compactions that begin by themselves do.
+  void Compact() {
+    Flush();
+    const auto family = tables_->db().FindColumnFamily("t:f");
+    ASSERT_TRUE(tables_->db().CompactRange(*family, {}, {}).ok());
   }
   void PutMany(std::string_view row, int num_versions) {
     for (int i = 1; i <= num_versions; i++) {
@@ -221,10 +231,6 @@ class CollectedTablesTest : public testing::TestWithParam<bool> {
       if (GetParam()) Flush();
     }
   }
-  void Flush() { ASSERT_TRUE(tables_->Flush("t").ok()); }
-
-  MemoryTables tables_;
-  Table* table_ = nullptr;
 };
 
 TEST_P(CollectedTablesTest, OfVersions) {
@@ -352,31 +358,22 @@ INSTANTIATE_TEST_SUITE_P(Flushes, CollectedTablesTest, testing::Bool(),
 
 // --- What one flush leaves of what it meets ---
 
-class FlushedTablesTest : public testing::Test {
+class FlushedTablesTest : public TableOfOneFamily {
  protected:
-  void Create(FamilySchema family) {
-    family.name = "f";
-    table_ = tables_.Create({.name = "t", .families = {std::move(family)}});
-  }
   void PutVersions(uint64_t first, uint64_t last) {
     for (uint64_t i = first; i <= last; i++) {
       tables_.Put(table_, "row", "f", "q", i, absl::StrCat("v", i));
     }
   }
-  // In files.
   std::string NumKeysFlushed() {
-    EXPECT_TRUE(tables_->Flush("t").ok());
-    const auto family = tables_->db().FindColumnFamily("t:f");
-    return *tables_->db().GetProperty(*family, "winnow.estimate-num-keys");
+    Flush();
+    return NumKeys();
   }
   void Write(const std::function<void(TableBatch*)>& add) {
     TableBatch batch;
     add(&batch);
     tables_.Write(batch);
   }
-
-  MemoryTables tables_;
-  Table* table_ = nullptr;
 };
 
 TEST_F(FlushedTablesTest, KeepTheVersionsThatCount) {
