@@ -60,30 +60,4 @@ bool GetFixed64(std::string_view* input, uint64_t* value) {
   return true;
 }
 
-bool GetVarint32(std::string_view* input, uint32_t* value) {
-  const char* end = DecodeVarint32(input->data(), input->data() + input->size(), value);
-  if (end == nullptr) return false;
-  input->remove_prefix(static_cast<size_t>(end - input->data()));
-  return true;
-}
-
-bool GetVarint64(std::string_view* input, uint64_t* value) {
-  const char* end = DecodeVarint64(input->data(), input->data() + input->size(), value);
-  if (end == nullptr) return false;
-  input->remove_prefix(static_cast<size_t>(end - input->data()));
-  return true;
-}
-
-bool GetLengthPrefixed(std::string_view* input, std::string_view* value) {
-  // The length is compared with what is there before anything is done with it: no bound on it is
-  // needed.
-  std::string_view rest = *input;
-  uint64_t length;
-  if (!GetVarint64(&rest, &length) || length > rest.size()) return false;
-  *value = rest.substr(0, length);
-  rest.remove_prefix(length);
-  *input = rest;
-  return true;
-}
-
 }  // namespace winnow

@@ -80,6 +80,7 @@ struct WriteBatchMark {
   size_t largest_key_bytes = 0;
   size_t largest_value_bytes = 0;
   bool is_plain = true;
+  uint32_t family_id = 0;
   uint64_t database_number = 0;
 };
 
@@ -91,9 +92,11 @@ class WriteBatchAccess {
   static void CutBackTo(const WriteBatchMark& mark, WriteBatch* batch);
   static size_t largest_key_bytes(const WriteBatch& batch) { return batch.largest_key_bytes_; }
   static size_t largest_value_bytes(const WriteBatch& batch) { return batch.largest_value_bytes_; }
-  // True if all updates were added through the public functions, for the default column family, and
-  // none deletes a range, whose ends only the family's comparator can check.
+  // True if all updates were added through the public functions, and put or delete keys of a single
+  // family: of a merge's operand and a range's ends only the family can say whether they will do.
   static bool is_plain(const WriteBatch& batch) { return batch.is_plain_; }
+  // Of a plain batch; 0 if it has no update.
+  static uint32_t family_id(const WriteBatch& batch) { return batch.family_id_; }
   // `batch` with other bytes for the same updates.
   static WriteBatch WithEncoded(const WriteBatch& batch, std::string encoded) {
     WriteBatch other;
@@ -101,8 +104,15 @@ class WriteBatchAccess {
     other.largest_key_bytes_ = batch.largest_key_bytes_;
     other.largest_value_bytes_ = batch.largest_value_bytes_;
     other.is_plain_ = batch.is_plain_;
+    other.family_id_ = batch.family_id_;
     other.database_number_ = batch.database_number_;
     return other;
+  }
+  // Adds a value whose two parts stand apart.
+  static void PutInParts(WriteBatch* batch, const ColumnFamily* family, std::string_view key,
+                         std::string_view value, std::string_view rest) {
+    batch->AppendUpdate(static_cast<uint8_t>(EntryType::kPut), batch->IdOf(family), key, &value,
+                        rest);
   }
   // Adds a value that was written before, with its write time.
   static void PutWithTime(WriteBatch* batch, const ColumnFamily* family, std::string_view key,

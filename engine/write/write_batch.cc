@@ -38,6 +38,7 @@ void WriteBatch::Clear() {
   largest_key_bytes_ = 0;
   largest_value_bytes_ = 0;
   is_plain_ = true;
+  family_id_ = 0;
   database_number_ = 0;
 }
 
@@ -63,30 +64,37 @@ uint32_t WriteBatch::num_updates() const {
   return encoded_.size() < kBatchHeaderBytes ? 0 : DecodeFixed32(encoded_.data() + 8);
 }
 
+// Before it is counted.
+void WriteBatch::NoteFamily(uint32_t family_id) {
+  if (family_id == family_id_) return;
+  is_plain_ = is_plain_ && num_updates() == 0;
+  family_id_ = family_id;
+}
+
 // The largest key and value are kept as updates arrive, so that DB::Write checks their limits
-// without walking the batch. A plain batch can skip the walk altogether: its form is right by
-// construction, and the default family cannot be dropped.
+// without walking the batch. The leader walks no plain batch either: its form is right by
+// construction, and it has one family to look for.
 void WriteBatch::AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
-                              const std::string_view* value) {
+                              const std::string_view* value, std::string_view rest) {
   if (encoded_.size() < kBatchHeaderBytes) Clear();
   // All memory first: a caller that goes on after std::bad_alloc has the batch as it was.
-  const size_t needed = encoded_.size() + 1 + 3 * kMaxVarint64Bytes + key.size() +
-                        (value == nullptr ? 0 : value->size());
+  const size_t value_bytes = value == nullptr ? 0 : value->size() + rest.size();
+  const size_t needed = encoded_.size() + 1 + 3 * kMaxVarint64Bytes + key.size() + value_bytes;
   if (needed > encoded_.capacity()) encoded_.reserve(std::max(needed, 2 * encoded_.capacity()));
+  NoteFamily(family_id);
   EncodeFixed32(encoded_.data() + 8, num_updates() + 1);
   // The id of the default family is left out: who has no other pays no byte for them.
-  if (family_id == 0) {
-    encoded_.push_back(static_cast<char>(type));
-  } else {
-    encoded_.push_back(static_cast<char>(type | kBatchFamilyFlag));
-    PutVarint32(&encoded_, family_id);
-    is_plain_ = false;
-  }
-  PutLengthPrefixed(&encoded_, key);
+  char header[1 + 2 * kMaxVarint64Bytes];
+  char* end = header;
+  *end++ = static_cast<char>(family_id == 0 ? type : type | kBatchFamilyFlag);
+  if (family_id != 0) end = EncodeVarint32(end, family_id);
+  end = EncodeVarint64(end, key.size());
+  encoded_.append(header, end).append(key);
   largest_key_bytes_ = std::max(largest_key_bytes_, key.size());
   if (value != nullptr) {
-    PutLengthPrefixed(&encoded_, *value);
-    largest_value_bytes_ = std::max(largest_value_bytes_, value->size());
+    PutVarint64(&encoded_, value_bytes);
+    encoded_.append(*value).append(rest);
+    largest_value_bytes_ = std::max(largest_value_bytes_, value_bytes);
   }
 }
 
@@ -144,6 +152,7 @@ WriteBatchMark WriteBatchAccess::MarkOf(const WriteBatch& batch) {
   mark.largest_key_bytes = batch.largest_key_bytes_;
   mark.largest_value_bytes = batch.largest_value_bytes_;
   mark.is_plain = batch.is_plain_;
+  mark.family_id = batch.family_id_;
   mark.database_number = batch.database_number_;
   return mark;
 }
@@ -156,6 +165,7 @@ void WriteBatchAccess::CutBackTo(const WriteBatchMark& mark, WriteBatch* batch) 
   batch->largest_key_bytes_ = mark.largest_key_bytes;
   batch->largest_value_bytes_ = mark.largest_value_bytes;
   batch->is_plain_ = mark.is_plain;
+  batch->family_id_ = mark.family_id;
   batch->database_number_ = mark.database_number;
 }
 
@@ -166,6 +176,7 @@ void WriteBatch::Append(const WriteBatch& other) {
   const std::string copy = &other == this ? encoded_ : std::string();
   const std::string& source = &other == this ? copy : other.encoded_;
   encoded_.append(source, kBatchHeaderBytes, std::string::npos);
+  if (other.num_updates() != 0) NoteFamily(other.family_id_);
   EncodeFixed32(encoded_.data() + 8, total);
   largest_key_bytes_ = std::max(largest_key_bytes_, other.largest_key_bytes_);
   largest_value_bytes_ = std::max(largest_value_bytes_, other.largest_value_bytes_);
@@ -221,8 +232,9 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   if (seen_ == num_updates_) {
     return absl::DataLossError("write batch holds more updates than its header says");
   }
-  const auto tag = static_cast<uint8_t>(rest_[0]);
-  rest_.remove_prefix(1);
+  std::string_view rest = rest_;
+  const auto tag = static_cast<uint8_t>(rest[0]);
+  rest.remove_prefix(1);
   // FORMAT.md, "Batches": the high bit says whether a family id follows, the rest is the type.
   const uint8_t type = tag & static_cast<uint8_t>(~kBatchFamilyFlag);
   update->family_id = 0;
@@ -232,14 +244,15 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   if (!IsKnownEntryType(update->type) && update->type != EntryType::kRangeDelete) {
     return absl::DataLossError("write batch holds an update of unknown type");
   }
-  if (((tag & kBatchFamilyFlag) != 0 && !GetVarint32(&rest_, &update->family_id)) ||
-      !GetLengthPrefixed(&rest_, &update->key) ||
-      (update->type != EntryType::kDelete && !GetLengthPrefixed(&rest_, &update->value))) {
+  if (((tag & kBatchFamilyFlag) != 0 && !GetVarint32(&rest, &update->family_id)) ||
+      !GetLengthPrefixed(&rest, &update->key) ||
+      (update->type != EntryType::kDelete && !GetLengthPrefixed(&rest, &update->value))) {
     return absl::DataLossError("write batch ends in the middle of an update");
   }
   if (update->type == EntryType::kPutWithTime && !HasWriteTime(update->value)) [[unlikely]] {
     return absl::DataLossError("write batch holds a value that ends before its write time");
   }
+  rest_ = rest;
   seen_++;
   *more = true;
   return absl::OkStatus();

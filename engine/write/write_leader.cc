@@ -125,31 +125,45 @@ absl::Status WriteLeader::InsertionFailed(const absl::Status& cause) {
   return OutcomeUnknown(cause);
 }
 
-// Batches that were not built through the public functions, or that name column families, are
-// looked through before anything of the group is in the log; one that is wrong is refused alone.
-// What passes here is not found wrong later, so that a record in the log is one that replay
-// understands.
+// Before anything of the group is in the log; a batch that is wrong is refused alone. Those that
+// were built through the public functions, of puts and deletes in one family, need not be looked
+// through. What passes here is not found wrong later, so that a record in the log is one that
+// replay understands.
 void WriteLeader::CheckMembers(WriteGroup* group) {
   for (WriteRequest* request : group->requests()) {
-    if (WriteBatchAccess::is_plain(*request->batch)) continue;
-    BatchReader reader(request->batch->encoded());
-    BatchUpdate update;
-    for (bool more = true; more && request->status.ok();) {
-      request->status = reader.Next(&update, &more);
-      if (!request->status.ok() || !more) break;
-      const ColumnFamilyState* const family = parts_.families->FindForLeader(update.family_id);
-      if (family == nullptr) {
-        request->status = absl::FailedPreconditionError(absl::StrCat(
-            "column family ", update.family_id, " does not exist or has been dropped"));
-      } else if (family->is_reserved() && !request->is_of_owner) [[unlikely]] {
-        request->status = family->ReservedError();
-      } else if (update.type == EntryType::kMerge) {
-        request->status = family->CheckOperand(update.value);
-      } else if (update.type == EntryType::kRangeDelete) {
-        request->num_range_deletions++;
-        const bool is_inverted = family->comparator().CompareUserKeys(update.key, update.value) > 0;
-        if (is_inverted) request->status = InvertedRange();
-      }
+    const WriteBatch& batch = *request->batch;
+    request->status = WriteBatchAccess::is_plain(batch)
+                          ? FamilyFor(WriteBatchAccess::family_id(batch), *request).status()
+                          : CheckUpdates(request);
+  }
+}
+
+absl::StatusOr<const ColumnFamilyState*> WriteLeader::FamilyFor(uint32_t id,
+                                                                const WriteRequest& request) const {
+  const ColumnFamilyState* const family = parts_.families->FindForLeader(id);
+  if (family == nullptr) [[unlikely]] {
+    return absl::FailedPreconditionError(
+        absl::StrCat("column family ", id, " does not exist or has been dropped"));
+  }
+  if (family->is_reserved() && !request.is_of_owner) [[unlikely]]
+    return family->ReservedError();
+  return family;
+}
+
+absl::Status WriteLeader::CheckUpdates(WriteRequest* request) const {
+  BatchReader reader(request->batch->encoded());
+  BatchUpdate update;
+  for (bool more = true;;) {
+    WINNOW_RETURN_IF_ERROR(reader.Next(&update, &more));
+    if (!more) return absl::OkStatus();
+    WINNOW_ASSIGN_OR_RETURN(const ColumnFamilyState* const family,
+                            FamilyFor(update.family_id, *request));
+    if (update.type == EntryType::kMerge) {
+      WINNOW_RETURN_IF_ERROR(family->CheckOperand(update.value));
+    } else if (update.type == EntryType::kRangeDelete) {
+      request->num_range_deletions++;
+      const bool is_inverted = family->comparator().CompareUserKeys(update.key, update.value) > 0;
+      if (is_inverted) return InvertedRange();
     }
   }
 }

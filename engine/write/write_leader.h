@@ -131,6 +131,11 @@ class WriteLeader {
 
   // --- write_leader.cc ---
   void CheckMembers(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  absl::Status CheckUpdates(WriteRequest* request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  // An error if there is no such family, or the request may not write to it.
+  absl::StatusOr<const ColumnFamilyState*> FamilyFor(uint32_t id, const WriteRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   // Asks the validators of those members that have one.
   absl::Status ValidateMembers(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(database_mutex);

@@ -69,8 +69,11 @@ class WriteBatch {
 
  private:
   friend class WriteBatchAccess;
+  // The value, if there is one, is `*value` and `rest` behind it.
   void AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
-                    const std::string_view* value);
+                    const std::string_view* value, std::string_view rest = {});
+  // There comes an update, or a plain batch's updates, of this family.
+  void NoteFamily(uint32_t family_id);
   void AppendRangeDeletion(uint32_t family_id, std::string_view begin, std::string_view end);
   // Gives the family's id, and remembers whose it is.
   uint32_t IdOf(const ColumnFamily* family);
@@ -79,7 +82,9 @@ class WriteBatch {
   std::string encoded_;
   size_t largest_key_bytes_ = 0;
   size_t largest_value_bytes_ = 0;
+  // All updates so far were added here, put or delete a key, and are of family_id_.
   bool is_plain_ = true;
+  uint32_t family_id_ = 0;
   uint64_t database_number_ = 0;  // of the families given so far; 0: none was
 };
 

@@ -97,6 +97,67 @@ TEST(WriteBatch, ClearForgetsEverything) {
   EXPECT_TRUE(WriteBatchAccess::is_plain(batch));
 }
 
+// Such a batch is not looked through when it is written.
+TEST(WriteBatch, IsPlainWithPutsAndDeletesOfOneFamilyAlone) {
+  const FakeFamily family(300);
+  const FakeFamily other(7);
+  const auto of = [](auto&&... fill) {
+    WriteBatch batch;
+    (fill(&batch), ...);
+    return batch;
+  };
+  const auto put = [&](WriteBatch* batch) { batch->Put(&family, "k", "v"); };
+  const auto remove = [&](WriteBatch* batch) { batch->Delete(&family, "k"); };
+  const auto put_other = [&](WriteBatch* batch) { batch->Put(&other, "k", "v"); };
+  const auto put_default = [&](WriteBatch* batch) { batch->Put("k", "v"); };
+  const auto merge = [&](WriteBatch* batch) { batch->Merge(&family, "k", "1"); };
+  const auto remove_range = [&](WriteBatch* batch) { batch->DeleteRange(&family, "a", "b"); };
+
+  const WriteBatch plain = of(put, remove);
+  EXPECT_TRUE(WriteBatchAccess::is_plain(plain));
+  EXPECT_EQ(WriteBatchAccess::family_id(plain), 300u);
+  EXPECT_EQ(WriteBatchAccess::family_id(of(put_default)), 0u);
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(put, put_other)));
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(put_default, put)));
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(put, put_default)));
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(put, merge)));
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(remove_range, put)));
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(put, put_other, put)));
+  EXPECT_FALSE(WriteBatchAccess::is_plain(WriteBatch::FromEncoded(plain.encoded())));
+
+  const auto append = [](const WriteBatch& added) {
+    return [&added](WriteBatch* batch) { batch->Append(added); };
+  };
+  const WriteBatch of_other = of(put_other);
+  const WriteBatch merged = of(merge);
+  const WriteBatch empty;
+  EXPECT_EQ(WriteBatchAccess::family_id(of(append(plain))), 300u);
+  EXPECT_TRUE(WriteBatchAccess::is_plain(of(append(empty), append(plain), append(empty))));
+  EXPECT_EQ(WriteBatchAccess::family_id(of(append(plain), append(empty))), 300u);
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(append(plain), append(of_other))));
+  EXPECT_FALSE(WriteBatchAccess::is_plain(of(append(merged))));
+
+  // A batch that is cut back is what it was.
+  WriteBatch cut = plain;
+  const WriteBatchMark mark = WriteBatchAccess::MarkOf(cut);
+  put_other(&cut);
+  merge(&cut);
+  WriteBatchAccess::CutBackTo(mark, &cut);
+  EXPECT_TRUE(WriteBatchAccess::is_plain(cut));
+  EXPECT_EQ(WriteBatchAccess::family_id(cut), 300u);
+}
+
+TEST(WriteBatch, AValueInPartsIsOneValue) {
+  const FakeFamily family(300);
+  WriteBatch batch;
+  WriteBatchAccess::PutInParts(&batch, &family, "k", "begin", "-end");
+  WriteBatchAccess::PutInParts(&batch, &family, "l", "", std::string(200, 'x'));
+  EXPECT_EQ(CallsOf(batch),
+            (std::vector<std::string>{"put 300 k=begin-end",
+                                      absl::StrCat("put 300 l=", std::string(200, 'x'))}));
+  EXPECT_EQ(WriteBatchAccess::largest_value_bytes(batch), 200u);
+}
+
 TEST(WriteBatch, ForEachStopsAtTheFirstErrorAndReturnsIt) {
   Listener listener;
   listener.fail_at = 1;
