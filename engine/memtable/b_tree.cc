@@ -189,7 +189,8 @@ const BTree::Entry* BTree::Last() const {
   return entry == &head_ ? nullptr : entry;
 }
 
-void BTree::Insert(std::string_view user_key, uint64_t trailer, std::string_view value) {
+void BTree::Insert(std::string_view user_key, uint64_t trailer, std::string_view value,
+                   absl::FunctionRef<void()> meanwhile) {
   Entry* const entry = NewEntry(user_key, trailer, value);
   // The entry is copied once, before any page is locked. Whatever changes under the descent makes
   // it begin anew: what was found is only used if the page can be locked at the version that it
@@ -201,17 +202,21 @@ void BTree::Insert(std::string_view user_key, uint64_t trailer, std::string_view
     Page* const leaf = found.page;
     if (!leaf->lock.TryLock(found.version)) continue;
     VersionLockHold hold(&leaf->lock);
-    InsertIntoLeaf(leaf, target, entry);
+    InsertIntoLeaf(leaf, target, entry, meanwhile);
     return;
   }
 }
 
 // Release, for the link: whoever follows it sees the entry's content and its own link. The entry
-// before is written to, but waited for only if it is the last of the leaf.
-void BTree::InsertIntoLeaf(Page* leaf, const Target& target, Entry* entry) {
+// before lies anywhere. The store to it would not be waited for, but for the next atomic operation
+// of this thread, which waits for all stores.
+void BTree::InsertIntoLeaf(Page* leaf, const Target& target, Entry* entry,
+                           absl::FunctionRef<void()> meanwhile) {
   const uint32_t count = leaf->count.load(std::memory_order_relaxed);
   const uint32_t less = LastLess(*leaf, count, target);
   Entry* const before = leaf->entry[less].load(std::memory_order_relaxed);
+  __builtin_prefetch(before, /*rw=*/1);
+  meanwhile();
   Entry* const after = less + 1 < count ? leaf->entry[less + 1].load(std::memory_order_relaxed)
                                         : before->next.load(std::memory_order_relaxed);
   // Before anything leads to the entry, whose link readers follow at once.

@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "engine/base/internal_key.h"
 #include "engine/memtable/arena.h"
 #include "engine/memtable/b_tree_page.h"
@@ -46,8 +47,10 @@ class BTree {
   BTree& operator=(const BTree&) = delete;
 
   // Adds an entry; no two entries may have the same user key and sequence number. std::bad_alloc:
-  // nothing has changed.
-  void Insert(std::string_view user_key, uint64_t trailer, std::string_view value);
+  // nothing has changed. `meanwhile` is called once, while the entry that comes before is on its
+  // way from memory: it may take as long as that does, some 100 ns, and must not insert.
+  void Insert(std::string_view user_key, uint64_t trailer, std::string_view value,
+              absl::FunctionRef<void()> meanwhile);
 
   // The first entry >= the internal key (user_key, trailer); null if none.
   const Entry* FindGreaterOrEqual(std::string_view user_key, uint64_t trailer) const {
@@ -113,7 +116,8 @@ class BTree {
 
   Entry* NewEntry(std::string_view user_key, uint64_t trailer, std::string_view value);
   Page* NewPage(uint32_t level);
-  void InsertIntoLeaf(Page* leaf, const Target& target, Entry* entry)
+  void InsertIntoLeaf(Page* leaf, const Target& target, Entry* entry,
+                      absl::FunctionRef<void()> meanwhile)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf->lock);
   // Of a full page; `before`, if it is given, is then followed by the slot's entry in the list.
   void SplitAndInsert(Page* page, uint32_t place, const Page::Slot& slot, Entry* before)

@@ -103,45 +103,49 @@ void Memtable::EnterStage(WriteBufferBudget::Stage stage) {
   stage_ = stage;
 }
 
-// 1. The filter's bits, 2. the entry, 3. the counts: each is in place before what
-// leads a reader to it.
+// Keys come in no order, so that parts which the key before had are hashed again. All lines are
+// fetched at once, so that the waits for them pass together.
+Memtable::FilterHashes Memtable::HashForFilter(std::string_view user_key,
+                                               const filter::ConcurrentBlockedBloom& filter) const {
+  FilterHashes found;
+  if (!filter_key_.extractor.is_whole_key()) {
+    found.count = filter_key_.extractor.NewHashes(user_key, /*shared=*/0, filter_key_.hash_seed,
+                                                  &found.parts);
+    for (size_t i = 0; i < found.count; i++) filter.Prefetch(found.parts[i]);
+  }
+  if (has_whole_keys_) {
+    found.whole_key = filter::HashKey(user_key, filter_key_.hash_seed);
+    filter.Prefetch(found.whole_key);
+  }
+  return found;
+}
+
+void Memtable::AddToFilter(const FilterHashes& hashes,
+                           filter::ConcurrentBlockedBloom* filter) const {
+  if (has_whole_keys_) filter->Add(hashes.whole_key);
+  for (size_t i = 0; i < hashes.count; i++) {
+    if (!has_whole_keys_ || hashes.parts[i] != hashes.whole_key) filter->Add(hashes.parts[i]);
+  }
+}
+
+// What leads a reader to the entry is its sequence number, which is published after all of this, by
+// a release store: in what order things are done here is nobody's concern. The filter's lines are
+// fetched before the search of the tree and written to after it, when they have long been there: an
+// atomic operation waits for its line, and everything behind it waits too.
 void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
                    std::string_view value) {
-  // The filter first: a reader that can see the entry must find its bits set. The entry becomes
-  // visible with a release store later (the visible sequence), so relaxed bits suffice.
-  if (filter::ConcurrentBlockedBloom* filter = FilterForAdd(); filter != nullptr) {
-    AddToFilter(user_key, filter);
-  }
-  tree_.Insert(user_key, PackTrailer(sequence, type), value);
+  filter::ConcurrentBlockedBloom* const filter = FilterForAdd();
+  FilterHashes hashes;
+  if (filter != nullptr) hashes = HashForFilter(user_key, *filter);
+  tree_.Insert(user_key, PackTrailer(sequence, type), value, [&] {
+    if (filter != nullptr) AddToFilter(hashes, filter);
+  });
   NoteSequence(sequence);
   if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
   if (type == EntryType::kPutWithTime) [[unlikely]]
     has_write_times_.store(true, std::memory_order_relaxed);
   // Release: whoever sees the count non-zero may look.
   num_entries_.fetch_add(1, std::memory_order_release);
-}
-
-// Keys come in no order, so that parts which the key before had are hashed again. All lines are
-// fetched before the first is written: the waits for them then pass together.
-void Memtable::AddToFilter(std::string_view user_key,
-                           filter::ConcurrentBlockedBloom* filter) const {
-  uint64_t whole_key_hash = 0;
-  if (has_whole_keys_) {
-    whole_key_hash = filter::HashKey(user_key, filter_key_.hash_seed);
-    filter->Prefetch(whole_key_hash);
-  }
-  if (filter_key_.extractor.is_whole_key()) {
-    filter->Add(whole_key_hash);
-    return;
-  }
-  filter::FilterKeyExtractor::Hashes hashes;
-  const size_t count =
-      filter_key_.extractor.NewHashes(user_key, /*shared=*/0, filter_key_.hash_seed, &hashes);
-  for (size_t i = 0; i < count; i++) filter->Prefetch(hashes[i]);
-  if (has_whole_keys_) filter->Add(whole_key_hash);
-  for (size_t i = 0; i < count; i++) {
-    if (!has_whole_keys_ || hashes[i] != whole_key_hash) filter->Add(hashes[i]);
-  }
 }
 
 std::optional<bool> Memtable::AskRange(std::string_view lower, std::string_view upper) const {

@@ -148,8 +148,15 @@ class Memtable {
     return has_whole_keys_ ? whole_key_hash
                            : filter_key_.extractor.LookupHash(user_key, filter_key_.hash_seed);
   }
-  // The key, and its parts.
-  void AddToFilter(std::string_view user_key, filter::ConcurrentBlockedBloom* filter) const;
+  // What the filter learns of a key.
+  struct FilterHashes {
+    uint64_t whole_key = 0;
+    size_t count = 0;  // of the parts
+    filter::FilterKeyExtractor::Hashes parts;
+  };
+  FilterHashes HashForFilter(std::string_view user_key,
+                             const filter::ConcurrentBlockedBloom& filter) const;
+  void AddToFilter(const FilterHashes& hashes, filter::ConcurrentBlockedBloom* filter) const;
   // The filter, made by the first entry.
   filter::ConcurrentBlockedBloom* FilterForAdd();
 

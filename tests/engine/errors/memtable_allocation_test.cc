@@ -15,7 +15,7 @@ namespace {
 bool InsertOrFail(BTree* tree, const std::string& key) {
   AllocationsOfThisThread fail(/*may_fail=*/true);
   try {
-    tree->Insert(key, PackTrailer(1, EntryType::kPut), key);
+    tree->Insert(key, PackTrailer(1, EntryType::kPut), key, [] {});
     return true;
   } catch (const std::bad_alloc&) {
     return false;

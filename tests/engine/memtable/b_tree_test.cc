@@ -23,7 +23,7 @@ struct List {
       : comparator(user), list(comparator, &arena) {}
 
   void Insert(std::string_view key, SequenceNumber sequence, std::string_view value = "") {
-    list.Insert(key, PackTrailer(sequence, EntryType::kPut), value);
+    list.Insert(key, PackTrailer(sequence, EntryType::kPut), value, [] {});
   }
   // The newest entry of the key that `snapshot` sees.
   const BTree::Entry* Find(std::string_view key, SequenceNumber snapshot) const {
@@ -118,6 +118,21 @@ TEST(BTree, AgreesWithASortedSet) {
 TEST(BTree, AgreesWithASortedSetUnderAnotherOrder) {
   static const ReverseComparator reverse;
   for (const uint64_t seed : Seeds(2)) CheckAgainstSet(&reverse, KeyOfFewLetters, seed);
+}
+
+// Splits and first entries among them.
+TEST(BTree, EachInsertionMakesItsCallOnceAndBeforeTheEntryIsThere) {
+  List list;
+  for (uint64_t i = 1; i <= 2000; i++) {
+    const std::string key = absl::StrFormat("%08d", i * 7919 % 4001);
+    int calls = 0;
+    list.list.Insert(key, PackTrailer(i, EntryType::kPut), "", [&] {
+      calls++;
+      ASSERT_EQ(list.Find(key, i), nullptr);
+    });
+    ASSERT_EQ(calls, 1);
+    ASSERT_NE(list.Find(key, i), nullptr);
+  }
 }
 
 TEST(BTree, LargeValuesGetMemoryOfTheirOwn) {

@@ -39,9 +39,13 @@ class ConcurrentBlockedBloom {
       touched |= uint32_t{1} << (bit >> 6);
     }
     Block& block = BlockOf(key_hash);
-    for (; touched != 0; touched &= touched - 1) {
+    // The first without a look: a page that is first read becomes the system's page of zeros, and
+    // is then copied by the first write, which interrupts all processors that run the process.
+    const auto first = static_cast<size_t>(std::countr_zero(touched));
+    block.words[first].fetch_or(masks[first], std::memory_order_relaxed);
+    for (touched &= touched - 1; touched != 0; touched &= touched - 1) {
       const auto i = static_cast<size_t>(std::countr_zero(touched));
-      // A read first: bits that are set already then cost no exclusive access to the line.
+      // Bits that are set already cost no atomic operation.
       const uint64_t missing = masks[i] & ~block.words[i].load(std::memory_order_relaxed);
       if (missing != 0) block.words[i].fetch_or(missing, std::memory_order_relaxed);
     }
