@@ -90,7 +90,7 @@ class CellCollector final : public EntryCollector {
     }
     if (judge_.row_markers().size() == kMostRowMarkers) return Decision::kKeepNumber;
     judge_.row_markers().Add(timestamp, cell.write_number);
-    return DecideMarker(place_, row_end_, sequence);
+    return DecideMarker(place_, row_ + std::string("\0\2", 2), sequence);
   }
 
  private:
@@ -102,7 +102,6 @@ class CellCollector final : public EntryCollector {
     if (!ParseCellKey(key, &parsed)) return false;
     if (row_ != parsed.row || place_.empty()) {
       row_.assign(parsed.row);
-      row_end_.assign(row_).append("\0\2", 2);
       row_removers_.reset();
       judge_.EnterRow();
     }
@@ -189,9 +188,8 @@ class CellCollector final : public EntryCollector {
   ColumnJudge judge_;
   const bool numbers_may_go_;
 
-  std::string row_;      // escaped
-  std::string row_end_;  // behind all of its keys
-  std::string place_;    // what stands before the number in the keys of the column; empty: none yet
+  std::string row_;    // escaped
+  std::string place_;  // what stands before the number in the keys of the column; empty: none yet
   bool is_row_marker_ = false;
   // Of the row's markers, and with those of the column; unset: not asked for yet.
   std::optional<Removers> row_removers_;

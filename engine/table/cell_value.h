@@ -3,6 +3,7 @@
 #ifndef WINNOW_ENGINE_TABLE_CELL_VALUE_H_
 #define WINNOW_ENGINE_TABLE_CELL_VALUE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,9 +20,16 @@ struct CellValue {
   std::string_view value;
 };
 
+inline constexpr size_t kMaxCellHeaderBytes = 2 * kMaxVarint64Bytes;
+
+// Writes what stands in front of the value at `out`; returns the end.
+inline char* EncodeCellHeader(const CellValue& cell, char* out) {
+  out = EncodeVarint64(out, cell.write_number << 1 | (cell.ttl_ms != 0 ? 1 : 0));
+  return cell.ttl_ms == 0 ? out : EncodeVarint64(out, cell.ttl_ms);
+}
 inline void AppendCellValue(const CellValue& cell, std::string* out) {
-  PutVarint64(out, cell.write_number << 1 | (cell.ttl_ms != 0 ? 1 : 0));
-  if (cell.ttl_ms != 0) PutVarint64(out, cell.ttl_ms);
+  char header[kMaxCellHeaderBytes];
+  out->append(header, EncodeCellHeader(cell, header));
   out->append(cell.value);
 }
 

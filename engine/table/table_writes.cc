@@ -11,6 +11,7 @@
 #include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "engine/table/table_database.h"
+#include "engine/write/batch_format.h"
 #include "filter/base/out_of_memory.h"
 #include "filter/base/per_thread.h"
 
@@ -22,10 +23,9 @@ constexpr size_t kCounterBytes = 8;
 // Columns of so few versions are kept clean by whoever reads them to write them.
 constexpr uint32_t kFewVersions = 4;
 
-// The thread's own. One large value is not kept for ever.
+// The thread's own.
 struct PutBuffers {
   std::string key;
-  std::string value;
   WriteBatch batch;
 };
 
@@ -172,21 +172,26 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
     WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
     WINNOW_RETURN_IF_ERROR(CheckCellBytes(value, max_cell_bytes()));
     {
-      const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
+      const uint16_t wanted = RowLatches::LatchOf(row);
+      // The clock is read while the latch is on its way from memory.
+      latches_.Prefetch(wanted);
+      const uint64_t read_ms = clock_->Read();
+      const RowLatchGuard latch(latches_, wanted);
       WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
       WINNOW_ASSIGN_OR_RETURN(const FamilyState* const found, state->Find(family));
       // The flag does not change while a latch is held (SetFlag).
       if (!found->rules->has_cell_ttls()) [[likely]] {
-        WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
+        WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->TakeAt(read_ms, 1));
         PutBuffers& buffers = PerThread<PutBuffers>::Get();
         MakeCellKey(row, qualifier, stamp.now_ms, CellKind::kVersion, &buffers.key);
-        buffers.value.clear();
-        AppendCellValue({stamp.write_number, 0, value}, &buffers.value);
+        char header[kMaxCellHeaderBytes];
+        const char* const header_end = EncodeCellHeader({stamp.write_number, 0, {}}, header);
         buffers.batch.Clear();
-        buffers.batch.Put(found->column_family, buffers.key, buffers.value);
+        WriteBatchAccess::PutInParts(&buffers.batch, found->column_family, buffers.key,
+                                     std::string_view(header, header_end), value);
         const absl::Status status = store().WriteAsOwner(options, buffers.batch);
-        if (buffers.value.size() > kLargeBufferBytes) [[unlikely]] {
-          std::string().swap(buffers.value);
+        // One large value is not kept for ever.
+        if (buffers.batch.size_bytes() > kLargeBufferBytes) [[unlikely]] {
           WriteBatch fresh;
           std::swap(buffers.batch, fresh);
         }

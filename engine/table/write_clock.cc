@@ -16,14 +16,15 @@ WriteClock::WriteClock(const Clock* clock, const Bounds& saved, Save save)
       saved_ms_(saved.time_ms),
       saved_number_(saved.write_number) {}
 
-// Written to only when the millisecond is a new one: readers share the line and seldom change it.
-uint64_t WriteClock::Now() {
-  const uint64_t now = std::min(clock_->NowMicros() / 1000, kMaxTimestamp);
-  // A clock that goes back is not followed: the latest time that was given stays the present.
+uint64_t WriteClock::Read() const { return std::min(clock_->NowMicros() / 1000, kMaxTimestamp); }
+
+// Written to only when the millisecond is a new one: readers share the line and seldom change it. A
+// clock that goes back is not followed: the latest time that was given stays the present.
+uint64_t WriteClock::AtLeast(uint64_t time_ms) {
   uint64_t latest = latest_ms_.load(std::memory_order_relaxed);
-  while (latest < now && !latest_ms_.compare_exchange_weak(latest, now)) {
+  while (latest < time_ms && !latest_ms_.compare_exchange_weak(latest, time_ms)) {
   }
-  return std::max(latest, now);
+  return std::max(latest, time_ms);
 }
 
 uint64_t WriteClock::SavedNow() const {
@@ -49,9 +50,9 @@ uint64_t WriteClock::SavedNowForAll() const {
   return held_ms_.empty() ? now : std::min(now, *held_ms_.begin());
 }
 
-absl::StatusOr<WriteClock::Stamp> WriteClock::Take(uint64_t count) {
+absl::StatusOr<WriteClock::Stamp> WriteClock::TakeAt(uint64_t read_ms, uint64_t count) {
   Stamp stamp;
-  stamp.now_ms = Now();
+  stamp.now_ms = AtLeast(read_ms);
   // Before it is known whether it may be used. The numbers of a call that fails are lost: gaps do
   // no harm.
   stamp.write_number = next_number_.fetch_add(count, std::memory_order_relaxed);

@@ -38,9 +38,16 @@ class WriteClock {
   };
   // An error is that of saving, and nothing was handed out then. Whoever asks holds the latches of
   // the rows that he will write to: their numbers grow in the order of their writes.
-  absl::StatusOr<Stamp> Take(uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Stamp> Take(uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_) {
+    return TakeAt(Read(), count);
+  }
+  // As Take, of what Read gave a moment ago: a time that another write has got since is not gone
+  // back from.
+  absl::StatusOr<Stamp> TakeAt(uint64_t read_ms, uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The system's time, whatever was handed out.
+  uint64_t Read() const;
   // For readers: not before any time that was handed out.
-  uint64_t Now();
+  uint64_t Now() { return AtLeast(Read()); }
   // A time that has been reached, and that will not be in the future again after the process has
   // ended, whatever the clock does then: what has expired by it may be forgotten. A crash of the
   // machine may lose the end of the log: if the clock is behind as well when it comes up, a cell is
@@ -60,6 +67,8 @@ class WriteClock {
   static constexpr uint64_t kAheadMs = 1000;
   static constexpr uint64_t kAheadNumbers = uint64_t{1} << 20;
 
+  // The latest time that was given, which from now on is `time_ms` or a later one.
+  uint64_t AtLeast(uint64_t time_ms);
   absl::Status Extend(uint64_t time_ms, uint64_t end_number) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const Clock* const clock_;
