@@ -135,8 +135,7 @@ void Memtable::AddToFilter(const FilterHashes& hashes,
 void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
                    std::string_view value) {
   filter::ConcurrentBlockedBloom* const filter = FilterForAdd();
-  FilterHashes hashes;
-  if (filter != nullptr) hashes = HashForFilter(user_key, *filter);
+  const FilterHashes hashes = filter == nullptr ? FilterHashes() : HashForFilter(user_key, *filter);
   tree_.Insert(user_key, PackTrailer(sequence, type), value, [&] {
     if (filter != nullptr) AddToFilter(hashes, filter);
   });
