@@ -39,8 +39,9 @@ an overwrite of every key write, the space after them, what absent keys cost and
 read for nothing. Three rounds; build/perf/styles.html has the curves.
 
 memory: absent keys with an eighth to all of the memory that 10 bits a key would take for filters:
-reads in vain and time, Winnow with --filter_memory_budget beside RocksDB with partitioned filters in
-its cache, which has the same memory (--num, default 10000000).
+reads of files in vain, of filters as of data, and time; Winnow's ribbon filters with
+--filter_memory_budget beside RocksDB's, in partitions in its cache, which has the same memory, and a
+sixteenth of the full filters for data (--num, default 10000000).
 
 instructions: how many instructions Get, MultiGet, Put, Seek and Next take, counted by callgrind, so
 that a loss is seen on a busy machine; compared with bench/engine/instruction_counts.json, which
