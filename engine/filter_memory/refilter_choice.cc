@@ -107,7 +107,7 @@ std::optional<RefilterChoice> ChooseRefilter(std::span<const RefilterCandidate> 
     levels.push_back({candidate.spec, candidate.num_keys, candidate.planned.lookups});
     terms.free_bytes -= FirstUnitBytes(candidate);
   }
-  const BitsPlan plan = PlanBits(levels, budget_bytes);
+  const BitsPlan plan = PlanBits(levels, budget_bytes, kCoarseStepBits);
   terms.value_of_byte = plan.value_of_byte;
   std::optional<RefilterChoice> best;
   for (size_t i = 0; i < candidates.size(); i++) {

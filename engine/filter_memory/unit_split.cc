@@ -12,10 +12,14 @@ namespace winnow {
 
 namespace {
 
-constexpr double kStepBits = 0.5;
-// With how many steps above kLeastPlannedBits all filters begin, if there is room for that: with
+// Whole levels: a step of the deepest one is a large part of a small budget, and what is left in
+// front of one that does not fit goes to levels where it saves far less. Fine steps of many levels
+// take long to plan, and some of many have a use for what is left.
+constexpr double kFineStepBits = 0.125;
+constexpr size_t kMostFineLevels = 64;
+// With how many bits above kLeastPlannedBits all filters begin, if there is room for that: with
 // less on deep levels, for more on others, a quarter of full read a tenth more in vain.
-constexpr size_t kUsualFirstSteps = 2;
+constexpr double kUsualFirstBits = 1;
 // Theory for large filters; what few keys add for chance is within the plan's error.
 constexpr uint64_t kManyKeys = 1'000'000;
 // What two units may err more than one of their bits.
@@ -72,9 +76,9 @@ struct Curve {
   std::vector<Held> held;
 };
 
-Curve CurveOf(const filter::FilterSpec& spec) {
+Curve CurveOf(const filter::FilterSpec& spec, double step_bits) {
   Curve curve;
-  for (double bits = kLeastPlannedBits; bits <= kMostPlannedBits; bits += kStepBits) {
+  for (double bits = kLeastPlannedBits; bits <= kMostPlannedBits; bits += step_bits) {
     curve.rates.push_back(PlannedFpr(spec, bits, kManyKeys));
     curve.held.push_back(HeldOf(spec, bits));
   }
@@ -106,7 +110,7 @@ PlannedFilter FilterOf(const PlannedLevel& level, const Curve& curve, size_t fir
 
 }  // namespace
 
-BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
+BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes, double step_bits) {
   std::map<std::string, Curve> curves;  // by spec
   std::vector<const Curve*> of_levels;
   for (const PlannedLevel& level : levels) {
@@ -115,7 +119,7 @@ BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
     spec.bits_per_key = 0;
     spec.fpr = 0;
     Curve& of_spec = curves[filter::ToString(spec)];
-    if (of_spec.rates.empty()) of_spec = CurveOf(spec);
+    if (of_spec.rates.empty()) of_spec = CurveOf(spec, step_bits);
     of_levels.push_back(&of_spec);
   }
   const auto fits = [&](size_t point) {
@@ -123,7 +127,7 @@ BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
     for (size_t i = 0; i < levels.size(); i++) bytes += BytesAt(levels[i], *of_levels[i], point);
     return bytes <= budget_bytes;
   };
-  size_t first = kUsualFirstSteps;
+  auto first = static_cast<size_t>(kUsualFirstBits / step_bits);
   while (first > 0 && !fits(first)) first--;
   std::vector<PlannedFilter> filters;
   for (size_t i = 0; i < levels.size(); i++) {
@@ -136,9 +140,14 @@ BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
     // Without room for the first step the least is planned all the same: how much of a filter is in
     // memory is decided again once it is written.
     const auto further = static_cast<double>(first + std::max<size_t>(steps, 1) - 1);
-    bits.bits_per_key.push_back(kLeastPlannedBits + further * kStepBits);
+    bits.bits_per_key.push_back(kLeastPlannedBits + further * step_bits);
   }
   return bits;
+}
+
+std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels, uint64_t budget_bytes) {
+  const double step_bits = levels.size() <= kMostFineLevels ? kFineStepBits : kCoarseStepBits;
+  return PlanBits(levels, budget_bytes, step_bits).bits_per_key;
 }
 
 std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_per_key) {

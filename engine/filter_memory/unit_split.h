@@ -36,13 +36,14 @@ struct BitsPlan {
   double value_of_byte = 0;          // FilterPlan::value_of_byte
 };
 
-// For kinds whose bits grow as c · log2(1 / rate) the allocation of Monkey, found by steps of half
-// a bit. Levels without keys get as many bits as the budget would still pay for.
-BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes);
-inline std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels,
-                                          uint64_t budget_bytes) {
-  return PlanBits(levels, budget_bytes).bits_per_key;
-}
+// Single tables need none that are finer.
+inline constexpr double kCoarseStepBits = 0.5;
+
+// For kinds whose bits grow as c · log2(1 / rate) the allocation of Monkey, found by steps of so
+// many bits. Levels without keys get as many bits as the budget would still pay for.
+BitsPlan PlanBits(std::span<const PlannedLevel> levels, uint64_t budget_bytes, double step_bits);
+// The bits alone, of the levels of a few families by finer steps.
+std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels, uint64_t budget_bytes);
 
 // The units of a filter for which `bits_per_key` are planned: two halves of that, which all files
 // have in memory where the plan comes true, and a third such unit for files that are asked more

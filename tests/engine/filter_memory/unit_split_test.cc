@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -218,13 +219,34 @@ TEST(PlanBitsPerKey, AShortageMakesAllWeaker) {
   for (const double bits : {1.25, 2.25}) {
     const auto budget = static_cast<uint64_t>(keys * bits / 8);
     const std::vector<double> planned = PlanBitsPerKey(levels, budget);
-    EXPECT_EQ(planned[1], std::floor(bits));
+    EXPECT_GE(planned[1], std::floor(bits));
     EXPECT_GT(planned[0], planned[1]);
     double bytes = 0;
     for (size_t i = 0; i < levels.size(); i++) {
       bytes += levels[i].num_keys * planned[i] / 8 + levels[i].num_files * kBytesOfUnit;
     }
     EXPECT_LE(bytes, static_cast<double>(budget));
+  }
+}
+
+// What is left of the budget is less than the deepest level would have a use for: of a third of
+// ten bits a key the half bit that does not fit is a seventh.
+TEST(PlanBitsPerKey, TheDeepestLevelGetsWhatIsLeft) {
+  const std::vector<PlannedLevel> levels = {{Spec("ribbon"), 1e6, 1, 3},
+                                            {Spec("ribbon"), 1e7, 1, 20}};
+  for (double bits = 2.5; bits < 6; bits += 0.1) {
+    const double budget = 1.1e7 * bits / 8;
+    const std::vector<double> planned = PlanBitsPerKey(levels, static_cast<uint64_t>(budget));
+    double least = std::numeric_limits<double>::max();
+    for (double of_small = 1; of_small <= 16; of_small += 0.125) {
+      const double of_large = (budget * 8 - 1e6 * of_small) / 1e7;
+      if (of_large < 1) continue;
+      least = std::min(least, PlannedFpr(Spec("ribbon"), of_small, 1'000'000) +
+                                  PlannedFpr(Spec("ribbon"), of_large, 1'000'000));
+    }
+    const double reads = PlannedFpr(Spec("ribbon"), planned[0], 1'000'000) +
+                         PlannedFpr(Spec("ribbon"), planned[1], 1'000'000);
+    EXPECT_LT(reads, 1.08 * least) << bits;
   }
 }
 
