@@ -41,8 +41,8 @@ if flags["engine"] == {broken!r}:
     sys.exit(1)
 micros = 1.0 + list(engines).index(flags["engine"]) + 50.0 * ("--statistics" in sys.argv)
 result = dict(engine=flags["engine"], micros_per_op=micros, ops_per_sec=1e6 / micros, p999_us=9.0,
-              ops=1000, space_bytes=1 << 20, filter=dict(false_positive=10), data_blocks_read=70, read_ops=80,
-              max_us=9000.0, open_us=70.0, write_amplification=3.0, peak_rss_bytes=1 << 20,
+              ops=1000, space_bytes=1 << 20, filter=dict(false_positive=10), data_blocks_read=70,
+              read_ops=80, max_us=9000.0, open_us=70.0, write_amplification=3.0, peak_rss_bytes=1 << 20,
               durability="log, unsynced" if "fillrandom" in flags["benchmarks"] else None)
 machine = dict(cpu="a processor", num_cpus=2, memory_bytes=1 << 30, os="an OS",
                compiler="a compiler")

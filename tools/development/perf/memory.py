@@ -13,6 +13,9 @@ ENTRY_BYTES = rows.KEY_BYTES + 100
 FULL_BITS = 10
 SHARES = tuple(fractions.Fraction(1, over) for over in (8, 4, 3, 2)) + (
     fractions.Fraction(3, 4), fractions.Fraction(1))
+# For blocks of data, of which absent keys need none: next to nothing, as RocksDB would use it for
+# filters, and the same for every budget.
+CACHE_SHARE = fractions.Fraction(1, 16)
 ENGINES = ("winnow", "rocksdb")
 # As they come, but for the kind that README advises where memory is short.
 FILTERS = {"winnow": "ribbon", "rocksdb": "rocksdb.bloom:10"}
@@ -26,12 +29,6 @@ def budget_bytes(keys, share):
     return max(64 << 10, int(keys * FULL_BITS // 8 * share))
 
 
-def cache_bytes(keys):
-    """For blocks of data, of which absent keys need none: next to nothing, and the same for every
-    budget. RocksDB would use it for filters."""
-    return max(64 << 10, keys * FULL_BITS // 8 // 16)
-
-
 def load(bench, engine, place, keys, share):
     bench.run(engine, ("fillrandom", "waitforcompaction"), (
         f"--num={keys}", f"--db={place}", f"--filter={FILTERS[engine]}", "--cache_size=32M",
@@ -43,7 +40,7 @@ def measure_once(bench, engine, place, keys, share, round_number):
     reads = max(100, min(keys, 1_000_000))
     flags = (f"--num={keys}", f"--db={place}", f"--filter={FILTERS[engine]}",
              f"--seed={round_number}", f"--reads={reads}", "--use_existing_db",
-             f"--cache_size={cache_bytes(keys)}",
+             f"--cache_size={budget_bytes(keys, CACHE_SHARE)}",
              f"--filter_memory_budget={budget_bytes(keys, share)}", "--warmup=1")
     measured = bench.run(engine, ("readmissing",), flags)["readmissing"]
     return measured["read_ops"] / reads, measured["micros_per_op"]
