@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 
+#include "engine/base/entry_limits.h"
 #include "engine/base/error_iterator.h"
 #include "engine/base/status.h"
 #include "engine/base/write_time.h"
@@ -78,11 +79,6 @@ bool IsKnownType(EntryType type) {
   return IsKnownEntryType(type) || type == EntryType::kRangeDelete;
 }
 
-absl::Status KeyTooLong(std::string_view key) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
-}
-
 absl::Status UnknownType() {
   return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
 }
@@ -140,7 +136,7 @@ absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key)
   if (!IsUsable()) [[unlikely]]
     return Unusable();
   if (key.size() > kMaxKeyBytes) [[unlikely]]
-    return KeyTooLong(key);
+    return KeyTooLarge(key.size());
   return CheckFamily(family);
 }
 
@@ -409,7 +405,7 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
   for (size_t i = 0; i < order.size(); i++) {
     const std::string_view key = keys[order[i]];
     if (key.size() > kMaxKeyBytes) [[unlikely]] {
-      batch[i].status = KeyTooLong(key);
+      batch[i].status = KeyTooLarge(key.size());
       batch[i].done = true;
       continue;
     }

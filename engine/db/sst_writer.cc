@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "engine/base/checksum.h"
+#include "engine/base/entry_limits.h"
 #include "engine/base/merge_context.h"
 #include "engine/base/missing_merge_operator.h"
-#include "engine/base/shown_key.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/db/database_directory.h"
@@ -99,21 +99,12 @@ class SstWriterImpl final : public SstWriter {
   // more use, and would take a deletion behind a value of one key.
   absl::Status CheckEntry(std::string_view key, std::string_view value) const {
     WINNOW_RETURN_IF_ERROR(CheckOpen());
-    if (key.size() > kMaxKeyBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path_, ": key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes, " bytes"));
-    }
-    if (value.size() > kMaxValueBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(path_, ": value of ", value.size(),
-                                                     " bytes is over the limit of ", kMaxValueBytes,
-                                                     " bytes"));
-    }
+    const absl::Status checked = CheckEntryBytes(key.size(), value.size());
+    if (!checked.ok()) return WithContext(checked, path_);
     if (builder_->num_entries() == 0 || comparator_.CompareUserKeys(last_key_, key) < 0) {
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": keys must come in ascending order, each once: '", ShownKey(key),
-                     "' after '", ShownKey(last_key_), "'"));
+    return WithContext(KeysNotAscending(key, last_key_), path_);
   }
 
   absl::Status Add(std::string_view key, EntryType type, std::string_view value) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/entry_limits.h"
 #include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -16,24 +17,11 @@ namespace winnow {
 
 namespace {
 
-absl::Status KeyTooLarge(size_t bytes) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("key of ", bytes, " bytes is over the limit of ", kMaxKeyBytes, " bytes"));
-}
-absl::Status ValueTooLarge(size_t bytes) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("value of ", bytes, " bytes is over the limit of ", kMaxValueBytes, " bytes"));
-}
-
 // Limits that the formats rely on. The batch has kept its largest sizes, so that this looks at no
 // update.
 absl::Status CheckBatch(const WriteBatch& batch) {
-  if (WriteBatchAccess::largest_key_bytes(batch) > kMaxKeyBytes) {
-    return KeyTooLarge(WriteBatchAccess::largest_key_bytes(batch));
-  }
-  if (WriteBatchAccess::largest_value_bytes(batch) > kMaxValueBytes) {
-    return ValueTooLarge(WriteBatchAccess::largest_value_bytes(batch));
-  }
+  WINNOW_RETURN_IF_ERROR(CheckEntryBytes(WriteBatchAccess::largest_key_bytes(batch),
+                                         WriteBatchAccess::largest_value_bytes(batch)));
   if (batch.size_bytes() > kMaxBatchBytes) {
     return absl::InvalidArgumentError(absl::StrCat("write batch of ", batch.size_bytes(),
                                                    " bytes is over the limit of ", kMaxBatchBytes));

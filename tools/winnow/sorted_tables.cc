@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/shown_key.h"
+#include "engine/base/entry_limits.h"
 #include "engine/base/status.h"
 #include "filter/base/out_of_memory.h"
 #include "tools/winnow/database.h"
@@ -53,18 +53,9 @@ SortedTables::~SortedTables() {
 }
 
 absl::Status SortedTables::CheckEntry(std::string_view key, std::string_view value) const {
-  if (key.size() > kMaxKeyBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes, " bytes"));
-  }
-  if (value.size() > kMaxValueBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "value of ", value.size(), " bytes is over the limit of ", kMaxValueBytes, " bytes"));
-  }
+  WINNOW_RETURN_IF_ERROR(CheckEntryBytes(key.size(), value.size()));
   if (!has_last_key_ || last_key_ < key) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("keys must come in ascending order, each once: '",
-                                                 ShownKey(key), "' after '", ShownKey(last_key_),
-                                                 "'"));
+  return KeysNotAscending(key, last_key_);
 }
 
 absl::Status SortedTables::Put(std::string_view key, std::string_view value) {
