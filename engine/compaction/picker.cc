@@ -168,7 +168,7 @@ std::unique_ptr<Compaction> FindGarbageOfLevelZero(const std::shared_ptr<const V
 
 int LastCompactedLevel(const Version& version, const ColumnFamilyOptions& options) {
   const int deepest = options.allow_ingest_behind ? kNumLevels - 2 : kNumLevels - 1;
-  const int last = std::min(options.compaction.num_levels() - 1, deepest);
+  const int last = std::min(options.compaction.last_level(), deepest);
   for (int level = deepest; level > last; level--) {
     if (version.num_files(level) > 0) return level;
   }

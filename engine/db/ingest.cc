@@ -359,7 +359,7 @@ absl::StatusOr<std::unique_ptr<SstWriter>> DBImpl::NewSstWriter(ColumnFamily* fa
     {
       DatabaseLock lock(&mutex_);
       // By the settings of the last level, where most of what is loaded in bulk ends up.
-      builder = Own(family)->BuilderOptions(Own(family)->options().compaction.num_levels() - 1);
+      builder = Own(family)->BuilderOptions(Own(family)->options().compaction.last_level());
     }
     return CreateSstWriter(std::move(builder), Own(family)->shared_merge_operator(), path,
                            FileSystemOf(options_), Own(family)->ttl());

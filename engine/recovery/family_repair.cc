@@ -285,7 +285,7 @@ absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
   edit->added.clear();
   WINNOW_ASSIGN_OR_RETURN(const auto files, sstables_->Merge(sound, family));
   // One sorted run may lie on any level; on the last one no reader looks for anything below it.
-  const int last = family.options().compaction.num_levels() - 1;
+  const int last = family.options().compaction.last_level();
   for (const FileMetadata& file : files) edit->added.push_back({last, file});
   merged_.emplace_back(family.name());
   if (!edit->merge_operator.value_or("").empty()) {

@@ -147,7 +147,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Keep(const FoundSstable& table,
 // What one copy has lost another may have.
 absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const std::vector<const FoundSstable*>& copies,
                                                      const ColumnFamilyState& family) {
-  int level = family.options().compaction.num_levels() - 1;
+  int level = family.options().compaction.last_level();
   std::string of_all;
   std::string paths;
   std::vector<SoundSstable> parts;
@@ -187,7 +187,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Salvage(const FoundSstable& table,
   SstableSalvage salvage(std::move(damaged), damaged_path, table.frame);
   const std::optional<SstableProperties>& properties = table.frame.properties;
   const int level = properties.has_value() ? static_cast<int>(properties->level_at_creation)
-                                           : family.options().compaction.num_levels() - 1;
+                                           : family.options().compaction.last_level();
   // If the repair ends before its manifest, nothing names the new file: an orphan.
   const uint64_t number = NewFileNumber();
   const std::string path = SstableFileName(store_.directory, number);
@@ -267,7 +267,7 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   entries.Start();
   SstableOutputOptions output;
   output.store = store_;
-  output.builder = family.BuilderOptions(family.options().compaction.num_levels() - 1);
+  output.builder = family.BuilderOptions(family.options().compaction.last_level());
   // Cut into files like any compaction's output, so that the next compaction need not take all of
   // it.
   output.target_file_bytes = family.options().target_file_bytes;

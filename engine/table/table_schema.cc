@@ -152,8 +152,8 @@ FilterTexts FilterTextsOf(const FamilySchema& schema) {
     texts.filter_key =
         absl::StrCat(ToAbsl(kRowPart), "+delimiter:", ToAbsl(bloom.substr(kDelimiterText.size())));
   }
-  // As the store writes them, so that they can be compared.
-  // What cannot be parsed is left as it is, for CheckFamilyRules to report.
+  // As the store writes them, so that they can be compared. What cannot be parsed is left as it is,
+  // for CheckFamilyRules to report.
   if (const auto key = filter::FilterKeyExtractor::Parse(texts.filter_key); key.ok()) {
     // Parsed once more, for the order of parts.
     const auto within = filter::FilterKeyExtractor::Parse(WithinRows(*key));

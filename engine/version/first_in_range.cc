@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_reader.h"
+#include "engine/version/files_with_prefix.h"
 
 namespace winnow {
 
@@ -105,21 +106,8 @@ class Search {
 
   // False: too many.
   bool FindCandidates() {
-    // Level 0 is in no order of keys, and is looked through whole.
-    for (const auto& file : version_.files(0)) {
-      // All its keys are greater, or all are less.
-      const bool begins_behind = file->smallest_user_key().substr(0, prefix_.size()) > prefix_;
-      if (begins_behind || file->EndsBefore(prefix_, version_.comparator())) continue;
-      if (!Add(*file, 0)) return false;
-    }
-    for (const auto& [level, index, tombstones] : version_.sorted_levels()) {
-      const Version::Files& files = version_.files(level);
-      const LevelIndex::FileRange range = index.FilesWithPrefix(prefix_);
-      for (size_t i = range.begin; i < range.end; i++) {
-        if (!Add(*files[i], level)) return false;
-      }
-    }
-    return true;
+    return VisitFilesWithPrefix(
+        version_, prefix_, [this](const SstableFile& file, int level) { return Add(file, level); });
   }
 
   // Fetches the lines of the candidates' filters.

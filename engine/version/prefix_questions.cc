@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/version/files_with_prefix.h"
 #include "winnow/filter/filter_key.h"
 
 namespace winnow {
@@ -21,21 +22,10 @@ class PrefixAsker {
       : version_(version), counters_(counters) {}
 
   void Ask(PrefixAsked* asked) {
-    const std::string_view prefix = asked->prefix;
-    filter::PrefixQuestion question(prefix);
-    for (const auto& file : version_.files(0)) {
-      // All its keys are greater, or all are less.
-      const bool begins_behind = file->smallest_user_key().substr(0, prefix.size()) > prefix;
-      if (begins_behind || file->EndsBefore(prefix, version_.comparator())) continue;
-      if (!Add(*file, 0, &question, asked)) return;
-    }
-    for (const auto& [level, index, tombstones] : version_.sorted_levels()) {
-      const Version::Files& files = version_.files(level);
-      const LevelIndex::FileRange range = index.FilesWithPrefix(prefix);
-      for (size_t i = range.begin; i < range.end; i++) {
-        if (!Add(*files[i], level, &question, asked)) return;
-      }
-    }
+    filter::PrefixQuestion question(asked->prefix);
+    VisitFilesWithPrefix(version_, asked->prefix, [&](const SstableFile& file, int level) {
+      return Add(file, level, &question, asked);
+    });
   }
 
   // After the last. What some file may have will be looked up, and each file's part in it be

@@ -46,6 +46,7 @@ struct CompactionStyle {
   // Of how many levels, from level 0 on, it makes use: 7, or of all (kNumLevels) where each holds a
   // tier. What another style has left on a deeper level stays there, and is the last level.
   int num_levels() const;
+  int last_level() const { return num_levels() - 1; }
   // "leveled", "lazy_leveled", "tiered", "fifo:1073741824".
   std::string ToString() const;
 };
