@@ -26,14 +26,25 @@ void AddTombstonesOf(const Memtable& memtable, IteratorTombstones* tombstones) {
   for (size_t i = 0; i < runs->num_runs(); i++) tombstones->AddRun({&runs->run(i)}, runs);
 }
 
-// Worth a flush for what readers pass: at least a quarter of it are deletions, which take what they
-// hide here along, or as many entries were passed and it has range deletions to hide them; and it
-// is no tiny one, or each scan of a queue would make a table.
-bool IsMostlyGarbage(const Memtable& memtable, uint64_t passed, size_t write_buffer_bytes) {
-  const uint64_t much = memtable.num_entries() / 4 + 1;
+// Passing so many entries takes as long as a flush: its syncs, and each entry that it writes.
+constexpr uint64_t kPassedPerFlush = 100'000;
+constexpr uint64_t kPassedPerEntry = 4;
+
+// Worth a flush for what readers pass, `passed` entries now and `passed_by_all` since it was made:
+// at least a quarter of it are deletions, which take what they hide here along, or as many entries
+// were passed and it has range deletions to hide them. A small one would be flushed with each scan
+// of a queue, and so is worth it only once readers have taken as long to pass its entries.
+bool IsWorthAnEarlyFlush(const Memtable& memtable, uint64_t passed, uint64_t passed_by_all,
+                         size_t write_buffer_bytes) {
+  const uint64_t num_entries = memtable.num_entries();
+  const uint64_t num_deletions = memtable.num_deletions();
+  const uint64_t much = num_entries / 4 + 1;
   const bool hides_range = memtable.range_tombstones().Shared() != nullptr && passed >= much;
-  return (memtable.num_deletions() >= much || hides_range) &&
-         memtable.memory_bytes() >= write_buffer_bytes / 8;
+  if (num_deletions < much && !hides_range) return false;
+  if (memtable.memory_bytes() >= write_buffer_bytes / 8) return true;
+  // Else most of what was passed lies in files.
+  const bool is_of_this = num_deletions >= passed / 4;
+  return is_of_this && passed_by_all >= kPassedPerFlush + kPassedPerEntry * num_entries;
 }
 
 }  // namespace
@@ -181,7 +192,10 @@ void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string
     Memtable& memtable = *view.active;
     // The iterator may be destroyed after the database was closed: then nothing is asked for.
     const bool can_work = !options_.read_only && IsUsable();
-    if (can_work && IsMostlyGarbage(memtable, num_entries, Own(family)->write_buffer_bytes()) &&
+    const uint64_t passed_by_all = memtable.AddGarbagePassed(num_entries);
+    if (can_work &&
+        IsWorthAnEarlyFlush(memtable, num_entries, passed_by_all,
+                            Own(family)->write_buffer_bytes()) &&
         memtable.NoteGarbage()) {
       leader_.WantEarlyFlush(Own(family));
     }

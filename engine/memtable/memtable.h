@@ -124,6 +124,10 @@ class Memtable {
   // before it is full. True the first time.
   bool NoteGarbage() { return !garbage_met_.exchange(true, std::memory_order_relaxed); }
   bool garbage_met() const { return garbage_met_.load(std::memory_order_relaxed); }
+  // An iterator passed so many entries in a row; returns what all have passed so by now.
+  uint64_t AddGarbagePassed(uint64_t num_entries) {
+    return garbage_passed_.fetch_add(num_entries, std::memory_order_relaxed) + num_entries;
+  }
   // Of some entry of those that are visible to the caller.
   bool has_write_times() const { return has_write_times_.load(std::memory_order_relaxed); }
   // The oldest log that holds entries of this memtable.
@@ -180,6 +184,7 @@ class Memtable {
   std::atomic<SequenceNumber> smallest_sequence_{kMaxSequenceNumber};
   std::atomic<bool> has_write_times_{false};
   std::atomic<bool> garbage_met_{false};
+  std::atomic<uint64_t> garbage_passed_{0};
 };
 
 }  // namespace winnow

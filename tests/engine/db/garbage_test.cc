@@ -240,6 +240,50 @@ TEST(Garbage, AMemtableOfDeletionsThatReadersPassIsFlushedAndItsFileCompacted) {
   }
 }
 
+// As long as readers lose less time to it than a flush would take.
+TEST(Garbage, ASmallMemtableIsFlushedOnceReadersHavePassedItsDeletionsOftenEnough) {
+  Options options = MemoryDb::Quiet();
+  options.disable_auto_compactions = false;
+  options.write_buffer_bytes = 64 << 20;
+  MemoryDb db(options);
+  for (uint64_t i = 0; i < 2000; i++) db.Put(NumberedKey(i), std::string(100, 'v'));
+  for (uint64_t i = 0; i < 2000; i++) db.Delete(NumberedKey(i));
+  db.Put("last", "value");
+  const auto flushes_after_scans = [&](int num_scans) {
+    for (int i = 0; i < num_scans; i++) EXPECT_EQ(CountKeys(db.get()), 1u);
+    db.Put("last", "value");
+    EXPECT_TRUE(db->WaitForBackgroundWork().ok());
+    return db->GetStatistics().Get(Ticker::kFlushes);
+  };
+  EXPECT_EQ(flushes_after_scans(10), 0u);
+  EXPECT_EQ(flushes_after_scans(50), 1u);
+  EXPECT_EQ(flushes_after_scans(1), 1u);
+  EXPECT_EQ(EntriesOf(db.get()), 1u) << "its file goes once they are passed there";
+  const uint64_t passed = db->GetStatistics().Get(Ticker::kIteratorEntriesSkipped);
+  EXPECT_EQ(flushes_after_scans(50), 1u);
+  EXPECT_LT(db->GetStatistics().Get(Ticker::kIteratorEntriesSkipped), passed + 1000);
+}
+
+// Flushing the few deletions of a memtable does not help where it is a file that has many.
+TEST(Garbage, AMemtableStaysForWhatReadersPassInFiles) {
+  Options options = MemoryDb::Quiet();
+  options.disable_auto_compactions = false;
+  options.write_buffer_bytes = 64 << 20;
+  MemoryDb db(options);
+  for (uint64_t i = 0; i < 5000; i++) db.Put(NumberedKey(i), "value");
+  const Snapshot* const snapshot = db->GetSnapshot();  // needs what is in the file
+  for (uint64_t i = 0; i < 5000; i++) db.Delete(NumberedKey(i));
+  db.Flush();
+  const uint64_t before = db->GetStatistics().Get(Ticker::kFlushes);
+  db.Delete("last");
+  for (int i = 0; i < 100; i++) EXPECT_EQ(CountKeys(db.get()), 0u);
+  EXPECT_GE(db->GetStatistics().Get(Ticker::kIteratorEntriesSkipped), 100u * 10000u);
+  db.Delete("last");
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFlushes), before);
+  db->ReleaseSnapshot(snapshot);
+}
+
 TEST(Garbage, AMemtableOfFewDeletionsStays) {
   Options options = MemoryDb::Quiet();
   options.disable_auto_compactions = false;
