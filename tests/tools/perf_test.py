@@ -50,7 +50,7 @@ results = [dict(result, benchmark=name) for name in flags["benchmarks"].split(",
 pathlib.Path(flags["json"]).write_text(json.dumps(dict(machine=machine, results=results)))
 '''
 ENGINES = {"winnow": "", "rocksdb": "assertions on: slow", "rocksdb_tuned": "", "lmdb": "",
-           "leveldb": "", "winnow_leveldb": ""}
+           "leveldb": "", "winnow_leveldb": "", "winnow_mapped": ""}
 
 
 class PerfTest(unittest.TestCase):

@@ -137,6 +137,7 @@ TEST(FlagsTest, EachEngineGetsTheFilterThatIsMeantForIt) {
   EXPECT_EQ(FilterFor(config, "winnow_leveldb"), "winnow_leveldb.bloom:12");
   config.filter = "winnow.auto:10,rocksdb.bloom:10";
   EXPECT_EQ(FilterFor(config, "winnow"), "auto:10");
+  EXPECT_EQ(FilterFor(config, "winnow_mapped"), "auto:10");
   EXPECT_EQ(FilterFor(config, "rocksdb"), "rocksdb.bloom:10");
 }
 
@@ -166,6 +167,7 @@ TEST(ContenderTest, EachRocksDbIsFollowedByItsTunedTwin) {
   EXPECT_EQ(AddTunedContenders("winnow"), "winnow");
   EXPECT_EQ(EngineOf("rocksdb_tuned@cuckoo:1%"), "rocksdb_tuned");
   EXPECT_EQ(StoreOf("rocksdb_tuned@cuckoo:1%"), "rocksdb");
+  EXPECT_EQ(StoreOf("winnow_mapped@cuckoo:1%"), "winnow");
 }
 
 TEST(ContenderTest, AStarStandsForEachKindThatTakesTheAmount) {

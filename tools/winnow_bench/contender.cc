@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::string_view kRocksDb = "rocksdb";
 constexpr std::string_view kTunedRocksDb = "rocksdb_tuned";
+constexpr std::string_view kWinnow = "winnow";
+constexpr std::string_view kMappedWinnow = "winnow_mapped";
 
 }  // namespace
 
@@ -23,7 +25,8 @@ std::string_view EngineOf(std::string_view contender) {
 
 std::string_view StoreOf(std::string_view contender) {
   const std::string_view engine = EngineOf(contender);
-  return engine == kTunedRocksDb ? kRocksDb : engine;
+  if (engine == kTunedRocksDb) return kRocksDb;
+  return engine == kMappedWinnow ? kWinnow : engine;
 }
 
 std::optional<std::string_view> FilterOf(std::string_view contender) {

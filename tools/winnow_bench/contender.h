@@ -12,7 +12,8 @@ namespace winnow::bench {
 // "rocksdb" of "rocksdb@cuckoo:1%" and of "rocksdb".
 std::string_view EngineOf(std::string_view contender);
 
-// "rocksdb" of "rocksdb_tuned@cuckoo:1%" as well: whose filters and settings the contender takes.
+// "rocksdb" of "rocksdb_tuned@cuckoo:1%" as well, and "winnow" of "winnow_mapped": whose filters
+// and settings the contender takes.
 std::string_view StoreOf(std::string_view contender);
 
 // "cuckoo:1%" of "rocksdb@cuckoo:1%"; nothing of "rocksdb".

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<const EngineFactory*> Factories() {
   std::vector<const EngineFactory*> factories = {
-      &kWinnowFactory,
+      &kWinnowFactory,     &kWinnowMappedFactory,
 #ifdef WINNOW_BENCH_ROCKSDB
       &kRocksDbFactory,    &kRocksDbTunedFactory,
 #endif

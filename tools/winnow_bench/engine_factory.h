@@ -28,6 +28,7 @@ struct EngineFactory {
 
 // A peer's is defined where its package was found.
 extern const EngineFactory kWinnowFactory;
+extern const EngineFactory kWinnowMappedFactory;
 extern const EngineFactory kWinnowLevelDbFactory;
 // Is its module there?
 bool HasLevelDbFace();

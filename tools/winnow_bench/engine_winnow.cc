@@ -265,8 +265,9 @@ class WinnowEngine final : public Engine {
   DB* const db_;
 };
 
-std::string Title() {
-  std::string title = absl::StrCat("winnow ", WINNOW_BENCH_WINNOW_VERSION);
+std::string TitleOf(std::string_view name) {
+  std::string title =
+      absl::StrCat(absl::string_view(name.data(), name.size()), " ", WINNOW_BENCH_WINNOW_VERSION);
 #ifndef NDEBUG
   title.append(" (assertions on: build the release preset to compare)");
 #endif
@@ -330,6 +331,16 @@ absl::Status Destroy(const std::string& directory) {
 
 }  // namespace
 
-const EngineFactory kWinnowFactory = {"winnow", WritePath::kLog, Title, Destroy, Open};
+const EngineFactory kWinnowFactory = {"winnow", WritePath::kLog, [] { return TitleOf("winnow"); },
+                                      Destroy, Open};
+const EngineFactory kWinnowMappedFactory = {
+    "winnow_mapped", WritePath::kLog,
+    [] { return TitleOf("winnow_mapped") + " (mmap_reads: SSTables are mapped into memory)"; },
+    Destroy,
+    [](const EngineSettings& settings) {
+      EngineSettings mapped = settings;
+      mapped.mmap_reads = true;
+      return Open(mapped);
+    }};
 
 }  // namespace winnow::bench

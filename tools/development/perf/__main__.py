@@ -54,7 +54,7 @@ def engines_for(found, program):
     titles = measure.engines_of(program)
     asked = found.get("engine", ",".join(rows.PEERS)).split(",")
     left_out = [f"{peer} is not in this build (install {rows.PACKAGES[peer]})"
-                for peer in asked if peer not in titles]
+                for peer in asked if peer in rows.PACKAGES and peer not in titles]
     present = [peer for peer in rows.PEERS if peer in asked and peer in titles]
     return ["winnow", *present], titles, left_out
 
@@ -137,7 +137,8 @@ def run_curves(command, module, found):
     """The same work on more and more keys: `module` says which."""
     program = found.get("program", PROGRAM)
     is_quick = "quick" in found
-    engines, titles, left_out = engines_for(found, program)
+    engines, titles, left_out = engines_for(
+        {"engine": ",".join(rows.PACKAGES), **found}, program)
     sizes = sorted({int(keys) for keys in
                     found.get("keys", QUICK_SIZES if is_quick else SIZES[command]).split(",")})
     rounds = int(found.get("rounds", 1 if is_quick else 3))

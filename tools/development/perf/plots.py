@@ -3,7 +3,8 @@
 import html
 import math
 
-COLOURS = {"winnow": "#1b6ca8", "winnow_leveldb": "#1b6ca8", "rocksdb": "#d1495b",
+COLOURS = {"winnow": "#1b6ca8", "winnow_leveldb": "#1b6ca8", "winnow_mapped": "#7fb8e6",
+           "rocksdb": "#d1495b",
            "rocksdb_tuned": "#edae49", "leveldb": "#66a182", "lmdb": "#8d5a97",
            "wiredtiger": "#8c8c8c",
            # of styles.py

@@ -6,7 +6,9 @@ a Data: a database that is loaded once for each engine. Sizes are shares of --nu
 
 import dataclasses
 
-PEERS = ("rocksdb", "rocksdb_tuned", "leveldb", "lmdb", "wiredtiger")
+# Winnow with Options::mmap_reads, as LevelDB and LMDB read: where data lies outside the block cache.
+MAPPED = "winnow_mapped"
+PEERS = (MAPPED, "rocksdb", "rocksdb_tuned", "leveldb", "lmdb", "wiredtiger")
 # RocksDB counts as the better of the two.
 VARIANTS = {"rocksdb": ("rocksdb", "rocksdb_tuned")}
 PACKAGES = {"rocksdb": "librocksdb-dev", "rocksdb_tuned": "librocksdb-dev",
@@ -36,6 +38,7 @@ class Setting:
     reads: float = 0.2  # of the keys
     first: tuple = ()  # benchmarks that come before those of the rows
     is_cold: bool = False  # the files leave the system's page cache before each run
+    is_outside_cache: bool = False  # the block cache has not all of the data
 
     def keys(self, num):
         return max(10, round((self.data or self).share * num))
@@ -81,12 +84,16 @@ class Row:
 MEDIUM = Data("data", 1)
 LARGE = Data("large", 10)
 
-SMALL_CACHE = Setting("small_cache", ("--cache_size=32M", "--seek_nexts=10", "--warmup=1"), MEDIUM)
+SMALL_CACHE = Setting("small_cache", ("--cache_size=32M", "--seek_nexts=10", "--warmup=1"), MEDIUM,
+                      is_outside_cache=True)
 CACHED = Setting("cached", ("--cache_size=2G", "--seek_nexts=10", "--warmup=1"), MEDIUM)
 LARGE_CACHED = Setting("large_cached", ("--cache_size=8G", "--warmup=1"), LARGE, reads=0.04)
-LARGE_FRESH = Setting("large_fresh", ("--cache_size=1G",), LARGE, reads=0.04)
-LARGE_READ = Setting("large_read", ("--cache_size=1G", "--warmup=1"), LARGE, reads=0.02)
-LARGE_COLD = Setting("large_cold", ("--cache_size=1G",), LARGE, reads=0.001, is_cold=True)
+LARGE_FRESH = Setting("large_fresh", ("--cache_size=1G",), LARGE, reads=0.04,
+                      is_outside_cache=True)
+LARGE_READ = Setting("large_read", ("--cache_size=1G", "--warmup=1"), LARGE, reads=0.02,
+                     is_outside_cache=True)
+LARGE_COLD = Setting("large_cold", ("--cache_size=1G",), LARGE, reads=0.001, is_cold=True,
+                     is_outside_cache=True)
 
 # What a fill leaves to compactions counts as its own.
 SETTLED = ("fillrandom", "waitforcompaction")
@@ -97,7 +104,7 @@ TAIL = Setting("tail", ("--cache_size=32M", "--threads=2", "--histogram"), share
 FILL_100K = Setting("fill100k", ("--cache_size=32M",), share=0.001, value_bytes=100_000,
                     first=("fillrandom",))
 YCSB = Setting("ycsb", ("--cache_size=256M",), share=0.4, value_bytes=400, reads=0.25,
-               first=SETTLED)
+               first=SETTLED, is_outside_cache=True)
 YCSB_LEVELDB = dataclasses.replace(YCSB, name="ycsb_leveldb")
 
 # What LevelDB, LMDB and WiredTiger have no call for.
@@ -172,7 +179,8 @@ def peers_of(row, engines):
     """Those of `engines` that run in this row, its subject first."""
     if row.engines:
         return [name for name in row.engines if name == row.subject or name in engines]
-    return [row.subject] + [name for name in PEERS if name in engines]
+    return [row.subject] + [name for name in PEERS if name in engines
+                            and (name != MAPPED or row.setting.is_outside_cache)]
 
 
 def goal_of(row, medians):

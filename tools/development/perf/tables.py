@@ -153,10 +153,12 @@ def markdown(report, plot):
              "| " + " | ".join(titles) + " |",
              "|---|---|" + "---:|" * (len(titles) - 2)]
     for row in report["rows"]:
-        own = number(row["medians"].get(row["subject"]))
-        if row["medians"] and min(row["medians"], key=row["medians"].get) == row["subject"]:
-            own = f"**{own}**"
-        line = [row["title"], row["unit"], own, *(peer_cell(row, peer) for peer in peers)]
+        best = min(row["medians"], key=row["medians"].get, default=None)
+        shown = {row["subject"]: number(row["medians"].get(row["subject"])),
+                 **{peer: peer_cell(row, peer) for peer in peers}}
+        if best in (row["subject"], rows.MAPPED):
+            shown[best] = f"**{shown[best]}**"
+        line = [row["title"], row["unit"], *shown.values()]
         lines.append("| " + " | ".join(line) + " |")
     if plot:
         lines += ["", f"![Each row, and each engine's time in it]({plot})"]
