@@ -1,6 +1,7 @@
 #include "engine/cache/block_cache_shard.h"
 
 #include <algorithm>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -81,7 +82,9 @@ ShardedBlockCache::Shard::Shard(size_t capacity_bytes) : capacity_bytes_(capacit
   num_ghosts_ = num_slots_;
   slot_memory_ = filter::ResidentMemory(num_slots_ * sizeof(Slot));
   ghost_memory_ = filter::ResidentMemory(num_ghosts_ * sizeof(std::atomic<uint32_t>));
-  if (slot_memory_.data() == nullptr || ghost_memory_.data() == nullptr) {
+  used_regions_.reset(new (std::nothrow) std::atomic<bool>[num_slots_ / kSlotsPerRegion + 1]());
+  if (slot_memory_.data() == nullptr || ghost_memory_.data() == nullptr ||
+      used_regions_ == nullptr) {
     num_slots_ = 0;  // works as a shard of capacity 0
     return;
   }
@@ -100,7 +103,7 @@ ShardedBlockCache::Shard::Shard(size_t capacity_bytes) : capacity_bytes_(capacit
 ShardedBlockCache::Shard::~Shard() {
   size_t left = num_occupied_.load(std::memory_order_relaxed);
   for (size_t i = 0; left > 0 && i < num_slots_; i++) {
-    if ((slots_[i].word.load(std::memory_order_acquire) & kVisible) == 0) continue;
+    if (!WasUsed(i) || (slots_[i].word.load(std::memory_order_acquire) & kVisible) == 0) continue;
     CachedBlock::Free(slots_[i].block.load(std::memory_order_relaxed));
     left--;
   }
@@ -226,6 +229,7 @@ BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, Bl
       slot.word.fetch_add(kDisplacement, std::memory_order_relaxed);
       continue;
     }
+    NoteUsed(index);
     slot.table_id.store(key.table_id, std::memory_order_relaxed);
     slot.offset.store(key.offset, std::memory_order_relaxed);
     slot.block.store(block.block_, std::memory_order_relaxed);
@@ -291,6 +295,7 @@ size_t ShardedBlockCache::Shard::Evict(size_t wanted) {
   for (size_t visit = 0; visit < max_visits && freed < wanted; visit++) {
     if (visit != 0 && visit % num_slots_ == 0 && std::exchange(num_unused, 0) == 0) break;
     const size_t index = hand_.fetch_add(1, std::memory_order_relaxed) % num_slots_;
+    if (!WasUsed(index)) continue;
     freed += SweepSlot(index, /*any_class=*/visit >= num_slots_ * 2, &num_unused);
   }
   return freed;
@@ -386,6 +391,7 @@ void ShardedBlockCache::Shard::MoveTo(Shard& other) {
   // counted before it is seen.
   for (size_t i = 0; i < num_slots_; i++) {
     if (num_occupied_.load(std::memory_order_relaxed) == 0) break;
+    if (!WasUsed(i)) continue;
     const uint64_t word = SlotAt(i).word.load(std::memory_order_acquire);
     if ((word & kVisible) == 0 || References(word) != 0) continue;
     BlockKey key;
@@ -427,6 +433,7 @@ void ShardedBlockCache::Shard::Erase(const BlockKey& key, uint64_t hash) {
 size_t ShardedBlockCache::Shard::pinned_bytes() {
   size_t total = 0;
   for (size_t i = 0; i < num_slots_; i++) {
+    if (!WasUsed(i)) continue;
     Slot& slot = slots_[i];
     if (References(slot.word.load(std::memory_order_relaxed)) == 0) continue;
     const uint64_t word = slot.word.fetch_add(kReference, std::memory_order_acquire);

@@ -83,6 +83,19 @@ class alignas(64) ShardedBlockCache::Shard {
   size_t HomeOf(uint64_t hash) const;
   size_t Following(size_t index) const { return index + 1 == num_slots_ ? 0 : index + 1; }
 
+  // Slots that lie together, 64 KiB of them. What walks over the table leaves out those in which no
+  // block has ever been: it would bring in their pages, which some systems do for reading as well.
+  static constexpr size_t kSlotsPerRegion = 2048;
+  bool WasUsed(size_t index) const {
+    return used_regions_[index / kSlotsPerRegion].load(std::memory_order_relaxed);
+  }
+  // Before a block in this slot can be seen.
+  void NoteUsed(size_t index) {
+    if (!WasUsed(index)) {
+      used_regions_[index / kSlotsPerRegion].store(true, std::memory_order_relaxed);
+    }
+  }
+
   // The slot's block if it is visible and has this key.
   BlockRef AcquireIfMatches(Slot& slot, const BlockKey& key);
   bool MakeRoom(size_t bytes);
@@ -108,6 +121,7 @@ class alignas(64) ShardedBlockCache::Shard {
   filter::ResidentMemory slot_memory_;
   filter::ResidentMemory ghost_memory_;
   Slot* slots_ = nullptr;
+  std::unique_ptr<std::atomic<bool>[]> used_regions_;
   std::atomic<uint32_t>* ghosts_ = nullptr;  // fingerprints of blocks that left probation unused
 
   // Written by insertions and evictions only.
