@@ -114,7 +114,8 @@ class PerfTest(unittest.TestCase):
         self.assertEqual(present["goal"], 1.5)
         self.assertAlmostEqual(present["of_goal"], 1 / 1.5)
         self.assertIn("2 interleaved rounds", output)
-        self.assertRegex(output, r"readrandom, 32 MiB cache +us +1\.00 +0% +2\.00 \(2\.00x\)")
+        self.assertRegex(output, r"readrandom, 32 MiB cache +us +1\.00 +0% +7\.00 \(7\.00x\)"
+                                 r" +2\.00 \(2\.00x\)")
         self.assertIn("rocksdb*", output)
         self.assertIn("Writes of leveldb, lmdb", output)
         self.assertIn("Left out: wiredtiger is not in this build (install libwiredtiger-dev).",
