@@ -42,7 +42,7 @@ bool IsWorthAnEarlyFlush(const Memtable& memtable, uint64_t passed, uint64_t pas
   const bool hides_range = memtable.range_tombstones().Shared() != nullptr && passed >= much;
   if (num_deletions < much && !hides_range) return false;
   if (memtable.memory_bytes() >= write_buffer_bytes / 8) return true;
-  // Else most of what was passed lies in files.
+  // With few deletions for that, what was passed lies in files.
   const bool is_of_this = num_deletions >= passed / 4;
   return is_of_this && passed_by_all >= kPassedPerFlush + kPassedPerEntry * num_entries;
 }

@@ -78,8 +78,7 @@ absl::Status DBImpl::Put(const WriteOptions& options, ColumnFamily* family, std:
     // Checked again by the leader, since a drop may come first; here for the better message, and
     // because a null family has no id.
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
-    if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
-    if (value.size() > kMaxValueBytes) return ValueTooLarge(value.size());
+    WINNOW_RETURN_IF_ERROR(CheckEntryBytes(key.size(), value.size()));
     update.batch().Put(family, key, value);
     return Write(options, update.batch());
   });
@@ -101,8 +100,7 @@ absl::Status DBImpl::Merge(const WriteOptions& options, ColumnFamily* family, st
   return CatchOutOfMemory([&] {
     SingleUpdate update;
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
-    if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
-    if (operand.size() > kMaxValueBytes) return ValueTooLarge(operand.size());
+    WINNOW_RETURN_IF_ERROR(CheckEntryBytes(key.size(), operand.size()));
     update.batch().Merge(family, key, operand);
     return Write(options, update.batch());
   });

@@ -12,9 +12,9 @@ tools/dev perf instructions [--write]
 How fast Winnow is beside RocksDB (as it comes, and tuned for points), LevelDB, LMDB and WiredTiger,
 each where its package is installed: the same keys, the same memory, interleaved rounds. Where the
 data is larger than the block cache also with mmap_reads (winnow_mapped), as LevelDB and LMDB read.
-Prints one table of medians, with how many times what Winnow takes each peer takes, and how far from its goal
-Winnow is. Below the table: what writes survive, versions, and which peers check assertions. Needs a
-quiet machine, and about two hours for all rows of five million keys.
+Prints one table of medians, with how many times what Winnow takes each peer takes, and how far from
+its goal Winnow is. Below the table: what writes survive, versions, and which peers check assertions.
+Needs a quiet machine, and between two and three hours for all rows of five million keys.
 
   --rows=NAME,…    only these (listed below); rows that read the same database load it once
   --num=N          keys (default 5000000); other sizes are shares of it

@@ -47,6 +47,13 @@ void MakeTree(MemoryDb* db, int num_deleted, int num_puts) {
   }
 }
 
+Options WithCompactions(size_t write_buffer_bytes) {
+  Options options = MemoryDb::Quiet();
+  options.disable_auto_compactions = false;
+  options.write_buffer_bytes = write_buffer_bytes;
+  return options;
+}
+
 uint64_t CountKeys(DB* db) {
   const auto it = db->NewIterator({});
   uint64_t count = 0;
@@ -213,9 +220,7 @@ TEST(Garbage, ARunThatIsMostlyDeletionsMeetsTheNextOneIfThatIsNotFarLarger) {
 TEST(Garbage, AMemtableOfDeletionsThatReadersPassIsFlushedAndItsFileCompacted) {
   for (const char* style : {"leveled", "lazy_leveled", "tiered"}) {
     SCOPED_TRACE(style);
-    Options options = MemoryDb::Quiet();
-    options.disable_auto_compactions = false;
-    options.write_buffer_bytes = 1 << 20;
+    Options options = WithCompactions(1 << 20);
     options.compaction = *ParseCompactionStyle(style);
     const auto events = std::make_shared<EventsOfKind>(Event::Kind::kCompactionBegin);
     options.listeners.push_back(events);
@@ -242,10 +247,7 @@ TEST(Garbage, AMemtableOfDeletionsThatReadersPassIsFlushedAndItsFileCompacted) {
 
 // As long as readers lose less time to it than a flush would take.
 TEST(Garbage, ASmallMemtableIsFlushedOnceReadersHavePassedItsDeletionsOftenEnough) {
-  Options options = MemoryDb::Quiet();
-  options.disable_auto_compactions = false;
-  options.write_buffer_bytes = 64 << 20;
-  MemoryDb db(options);
+  MemoryDb db(WithCompactions(64 << 20));
   for (uint64_t i = 0; i < 2000; i++) db.Put(NumberedKey(i), std::string(100, 'v'));
   for (uint64_t i = 0; i < 2000; i++) db.Delete(NumberedKey(i));
   db.Put("last", "value");
@@ -266,10 +268,7 @@ TEST(Garbage, ASmallMemtableIsFlushedOnceReadersHavePassedItsDeletionsOftenEnoug
 
 // Flushing the few deletions of a memtable does not help where it is a file that has many.
 TEST(Garbage, AMemtableStaysForWhatReadersPassInFiles) {
-  Options options = MemoryDb::Quiet();
-  options.disable_auto_compactions = false;
-  options.write_buffer_bytes = 64 << 20;
-  MemoryDb db(options);
+  MemoryDb db(WithCompactions(64 << 20));
   for (uint64_t i = 0; i < 5000; i++) db.Put(NumberedKey(i), "value");
   const Snapshot* const snapshot = db->GetSnapshot();  // needs what is in the file
   for (uint64_t i = 0; i < 5000; i++) db.Delete(NumberedKey(i));
@@ -285,10 +284,7 @@ TEST(Garbage, AMemtableStaysForWhatReadersPassInFiles) {
 }
 
 TEST(Garbage, AMemtableOfFewDeletionsStays) {
-  Options options = MemoryDb::Quiet();
-  options.disable_auto_compactions = false;
-  options.write_buffer_bytes = 4 << 20;
-  MemoryDb db(options);
+  MemoryDb db(WithCompactions(4 << 20));
   for (uint64_t i = 0; i < 10000; i++) db.Put(NumberedKey(i), std::string(100, 'v'));
   for (uint64_t i = 0; i < 1500; i++) db.Delete(NumberedKey(i));
   EXPECT_EQ(CountKeys(db.get()), 8500u);

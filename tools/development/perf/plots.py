@@ -4,8 +4,7 @@ import html
 import math
 
 COLOURS = {"winnow": "#1b6ca8", "winnow_leveldb": "#1b6ca8", "winnow_mapped": "#7fb8e6",
-           "rocksdb": "#d1495b",
-           "rocksdb_tuned": "#edae49", "leveldb": "#66a182", "lmdb": "#8d5a97",
+           "rocksdb": "#d1495b", "rocksdb_tuned": "#edae49", "leveldb": "#66a182", "lmdb": "#8d5a97",
            "wiredtiger": "#8c8c8c",
            # of styles.py
            "winnow leveled": "#1b6ca8", "winnow lazy_leveled": "#66a182",
