@@ -178,13 +178,18 @@ int LastCompactedLevel(const Version& version, const ColumnFamilyOptions& option
 // With a base of 256 MB, a multiplier of 10 and 300 GB in the deepest level:
 //
 //   level      1       2        3        4       5        6
-//   target     -     30 MB    300 MB    3 GB    30 GB   300 GB
+//   target     -    256 MB   300 MB    3 GB    30 GB   300 GB
 //                    ^ base level
 //
 // The deepest level is always the last one. Its target is its size, so that it is never due by
 // itself; each level above gets a tenth. The base level is the highest whose target is still
 // derived from one above the base size: a small database writes from level 0 straight to the last
 // level, and levels appear above it as it grows.
+//
+// A tenth may be less than what level 0 brings at a time, but the base level has at least the base
+// size. All that comes would be sent on at once, file by file, and each would rewrite as many times
+// itself in the next level as this level is smaller than that one: the emptier it is kept, the
+// more.
 LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptions& options) {
   LevelTargets targets;
   const int deepest = LastCompactedLevel(version, options);
@@ -208,6 +213,8 @@ LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptio
     targets.target_bytes[static_cast<size_t>(level)] = static_cast<uint64_t>(std::max(target, 1.0));
     if (wanted) targets.base_level = level;
   }
+  uint64_t& base_bytes = targets.target_bytes[static_cast<size_t>(targets.base_level)];
+  base_bytes = std::max(base_bytes, options.level_base_bytes);
   // Files above the computed base (an older, smaller tree) must drain downwards first.
   targets.base_level = std::min(targets.base_level, first_with_files);
   if (targets.base_level == kNumLevels) targets.base_level = deepest;

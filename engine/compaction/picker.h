@@ -29,8 +29,9 @@ inline int DeepestIngestLevel(const Version& version, const ColumnFamilyOptions&
 
 // How large each level may be. The deepest level with data sets the scale: the level above it may
 // hold `multiplier` times less, and so on up to the base level, the first below level 0 that is
-// used at all. So the deepest level holds about 90 % of the data whatever the database's size, and
-// space amplification stays near 1.1 (Dong et al., CIDR 2017).
+// used at all. So the deepest level holds about 90 % of the data (Dong et al., CIDR 2017), less
+// where the base level's share of it would be below `level_base_bytes`, which it may hold in any
+// case.
 struct LevelTargets {
   int base_level = 1;
   std::array<uint64_t, kNumLevels> target_bytes{};  // of base_level and deeper

@@ -164,7 +164,8 @@ struct ColumnFamilyOptions {
   // <= slowdown <= stop.
   int level0_slowdown_trigger = 20;
   int level0_stop_trigger = 36;
-  // Target bytes of the first level below level 0. Default 256 MiB, range 64 KiB - 16 TiB.
+  // What the first level below level 0 that is in use may hold, at least. Default 256 MiB, range
+  // 64 KiB - 16 TiB.
   uint64_t level_base_bytes = uint64_t{256} << 20;
   // Each further level's target is this many times larger. Default 10, range 2 - 100.
   double level_size_multiplier = 10;

@@ -171,6 +171,31 @@ TEST(LevelTargets, GrowByTheMultiplierAndStartNoDeeperThanTheFirstLevelWithFiles
   }
 }
 
+TEST(LevelTargets, TheBaseLevelMayHoldTheBaseSizeHoweverSmallItsShareIs) {
+  // One file more than the base size in the last level: a quarter of that is for the level above,
+  // which is the base level from here on.
+  Tree tree;
+  for (uint64_t i = 0; i < 5; i++) tree.AddFile(6, 100 * i, 100 * i + 50);
+  for (uint64_t i = 0; i < 4; i++) tree.AddFile(5, 100 * i, 100 * i + 50);
+  EXPECT_EQ(ComputeLevelTargets(*tree.version(), SmallLevels()).base_level, 5);
+  EXPECT_EQ(ComputeLevelTargets(*tree.version(), SmallLevels()).target_bytes[5], 4 * kFileBytes);
+  // The level is full with these four, and due with one more.
+  EXPECT_EQ(ComputeScores(*tree.version(), SmallLevels()).score[5], 1);
+  tree.AddFile(5, 450, 500);
+  EXPECT_EQ(ComputeScores(*tree.version(), SmallLevels()).score[5], 1.25);
+  EXPECT_EQ(ComputeScores(*tree.version(), SmallLevels()).most_urgent, 5);
+}
+
+TEST(LevelTargets, ALevelThatIsNoLongerWantedDrains) {
+  Tree tree;
+  tree.AddFile(4, 0, 50);
+  tree.AddFile(6, 0, 50);
+  const LevelTargets targets = ComputeLevelTargets(*tree.version(), SmallLevels());
+  EXPECT_EQ(targets.base_level, 4);
+  EXPECT_LT(targets.target_bytes[4], kFileBytes);
+  EXPECT_EQ(ComputeScores(*tree.version(), SmallLevels()).most_urgent, 4);
+}
+
 TEST(CompactionPicker, NothingIsDueInASmallTree) {
   Tree tree;
   for (int i = 0; i < 3; i++) tree.AddFile(0, 0, 10);
