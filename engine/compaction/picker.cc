@@ -217,7 +217,6 @@ LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptio
   base_bytes = std::max(base_bytes, options.level_base_bytes);
   // Files above the computed base (an older, smaller tree) must drain downwards first.
   targets.base_level = std::min(targets.base_level, first_with_files);
-  if (targets.base_level == kNumLevels) targets.base_level = deepest;
   return targets;
 }
 

@@ -11,12 +11,8 @@ readonly alone="$work/build"
 commands() { ninja -C "$1" -t commands lib/libwinnow_filter.a 2>/dev/null | sed "s|$1|BUILD|g"; }
 
 # What decides how sources are compiled is that of the whole build.
-options=()
-for name in CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS CMAKE_CXX_COMPILER_LAUNCHER WINNOW_WERROR \
-  WINNOW_THREAD_SAFETY WINNOW_PRECOMPILED_HEADERS; do
-  value="$(sed -n "s/^$name:[A-Z]*=//p" "$build/CMakeCache.txt")"
-  [ -z "$value" ] || options+=("-D$name=$value")
-done
+mapfile -t options < <(cached_options "$build" CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS \
+  CMAKE_CXX_COMPILER_LAUNCHER WINNOW_WERROR WINNOW_THREAD_SAFETY WINNOW_PRECOMPILED_HEADERS)
 quietly "$cmake" -S "$source" -B "$alone" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
   "${options[@]}" -DWINNOW_ENGINE=OFF -DWINNOW_ROCKSDB=OFF -DWINNOW_GUARD=OFF -DWINNOW_REDIS=OFF -DWINNOW_TESTS=OFF \
   -DWINNOW_BENCH=OFF

@@ -18,8 +18,8 @@ expect "stored value" "$work/outside_c_program/outside_with_c_alone" "$work/c_db
 
 if [ -f "$work/whole/include/winnow/filter/rocksdb.h" ]; then
   # The RocksDB that the filter policy was built for, where the machine has another one besides.
-  rocksdb="$(sed -n 's/^RocksDB_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")"
-  build_outside outside_rocksdb_program "$work/whole" ${rocksdb:+"-DRocksDB_DIR=$rocksdb"}
+  mapfile -t options < <(cached_options "$build" RocksDB_DIR)
+  build_outside outside_rocksdb_program "$work/whole" "${options[@]}"
   programs=(outside_rocksdb_program)
   [ -z "$(find "$work/whole" -name 'libwinnow_rocksdb.so*')" ] || programs+=(outside_with_plugin)
   [ ! -x "$work/outside_rocksdb_program/outside_all_static" ] || programs+=(outside_all_static)

@@ -49,6 +49,16 @@ build_outside() {
   quietly "$cmake" --build "$work/$1"
 }
 
+# cached_options BUILD NAME…: -DNAME=VALUE, a line each, of those that a build was configured with.
+cached_options() {
+  local cache="$1/CMakeCache.txt" name value
+  shift
+  for name in "$@"; do
+    value="$(sed -n "s/^$name:[A-Z]*=//p" "$cache")"
+    [ -z "$value" ] || printf '%s\n' "-D$name=$value"
+  done
+}
+
 # flags PREFIX OPTION… MODULE: what pkg-config says there.
 flags() {
   local prefix="$1"

@@ -177,8 +177,9 @@ TEST(LevelTargets, TheBaseLevelMayHoldTheBaseSizeHoweverSmallItsShareIs) {
   Tree tree;
   for (uint64_t i = 0; i < 5; i++) tree.AddFile(6, 100 * i, 100 * i + 50);
   for (uint64_t i = 0; i < 4; i++) tree.AddFile(5, 100 * i, 100 * i + 50);
-  EXPECT_EQ(ComputeLevelTargets(*tree.version(), SmallLevels()).base_level, 5);
-  EXPECT_EQ(ComputeLevelTargets(*tree.version(), SmallLevels()).target_bytes[5], 4 * kFileBytes);
+  const LevelTargets targets = ComputeLevelTargets(*tree.version(), SmallLevels());
+  EXPECT_EQ(targets.base_level, 5);
+  EXPECT_EQ(targets.target_bytes[5], 4 * kFileBytes);
   // The level is full with these four, and due with one more.
   EXPECT_EQ(ComputeScores(*tree.version(), SmallLevels()).score[5], 1);
   tree.AddFile(5, 450, 500);
