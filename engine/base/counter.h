@@ -23,7 +23,8 @@ class SingleWriterCounter {
 
 // What reads of SSTables cost; one for each thread and database (or one for a whole job).
 struct ReadCounters {
-  SingleWriterCounter data_blocks_read;   // loaded from a file
+  SingleWriterCounter data_blocks_read;      // loaded from a file
+  SingleWriterCounter blocks_read_together;  // of those, by one call with others (io_uring)
   SingleWriterCounter index_blocks_read;  // indexes and partitions loaded from a file after opening
   SingleWriterCounter filter_blocks_read;     // filters loaded from a file after opening
   SingleWriterCounter signature_blocks_read;  // signatures, or indexes of them, loaded from a file

@@ -32,6 +32,7 @@
 #include "engine/db/signature_search.h"
 #include "engine/events/event_queue.h"
 #include "engine/events/observed_file_system.h"
+#include "engine/file_system/read_ring.h"
 #include "engine/filter_memory/filter_budget.h"
 #include "engine/sstable/yielding_file_system.h"
 #include "engine/statistics/memory_report.h"
@@ -464,6 +465,7 @@ class DBImpl final : public DB, private IteratorOwner {
   // That new filters' bits are planned for; less than 0: they are to be planned.
   double planned_keys_ ABSL_GUARDED_BY(database_mutex) = -1;
   FalsePositiveCache false_positive_cache_;
+  ReadRings read_rings_;
   RowCache row_cache_;
   SnapshotList snapshots_;
   // Held by the call that closes, to its end: others wait for that.

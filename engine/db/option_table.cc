@@ -311,6 +311,7 @@ std::vector<TextOption> DatabaseRows() {
       Database(IntOption("max_open_files", &O::max_open_files), Change::kWhileOpen),
       // As charge_filters_to_cache: a reader is made for one way of reading.
       Database(BoolOption("mmap_reads", &O::mmap_reads), Change::kAtOpening),
+      Database(BoolOption("io_uring_reads", &O::io_uring_reads), Change::kAtOpening),
       Opening({"recovery_mode", SetRecoveryMode, RecoveryModeText}),
       Database(BytesOption("max_log_bytes", &O::max_log_bytes), Change::kWhileOpen),
       Database({"info_log_bytes", SetInfoLogBytes, InfoLogBytesText}, Change::kWhileOpen),

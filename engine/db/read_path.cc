@@ -386,7 +386,8 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
   const RowValidity::Moment before_view = own->rows.Now();
   const ViewGuard view(own->views);
   const SequenceNumber snapshot = SequenceFor(options);
-  const LookupContext context = MakeContext(options, own->id(), FilterCall::kMultiGet, counters);
+  LookupContext context = MakeContext(options, own->id(), FilterCall::kMultiGet, counters);
+  if (options_.io_uring_reads) context.read_rings = &read_rings_;
 
   // What is looked up together is put in order by blocks (Version::MultiGet). A larger batch is put
   // in key order before, so that the keys of a block are looked up together: `order` leads back to

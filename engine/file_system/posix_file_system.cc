@@ -51,6 +51,8 @@ class PosixRandomAccessFile final : public RandomAccessFile {
                     POSIX_FADV_WILLNEED);
   }
 
+  int Descriptor(std::shared_ptr<const void>* holder) const override { return descriptor_.get(); }
+
   std::unique_ptr<FileMapping> Map() const override {
     return MapPosixFile(descriptor_.get(), size_);
   }

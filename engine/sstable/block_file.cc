@@ -125,23 +125,38 @@ absl::StatusOr<BlockRef> BlockFile::Decompress(std::string_view stored_contents,
 
 // The handle comes from an index or a footer that was checked for structure, not for truth: it must
 // lie in the file and be of a possible size before memory is taken for it.
+absl::Status BlockFile::CheckBounds(const BlockHandle& handle, BlockKind kind) const {
+  if (handle.FitsBelow(size()) && handle.size <= kMaxBlockContentsBytes) return absl::OkStatus();
+  return Corruption(handle, kind, "handle out of bounds");
+}
+
+absl::StatusOr<BlockRef> BlockFile::RoomForStored(const BlockHandle& handle, BlockKind kind,
+                                                  BlockArena* arena) const {
+  WINNOW_RETURN_IF_ERROR(CheckBounds(handle, kind));
+  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
+  BlockRef block = CachedBlock::Allocate(stored_bytes, arena);
+  if (block) return block;
+  return absl::ResourceExhaustedError(
+      absl::StrCat(path(), ": no memory for ", stored_bytes, " bytes at offset ", handle.offset));
+}
+
+// Contents and trailer are read with one call into the block itself, and the trailer is cut off
+// after it has been checked: a block that is stored plain is never copied.
 absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind kind,
                                          const ReadOptions& options) const {
-  if (!handle.FitsBelow(size()) || handle.size > kMaxBlockContentsBytes) {
-    return Corruption(handle, kind, "handle out of bounds");
+  if (!options.mapped.empty()) {
+    WINNOW_RETURN_IF_ERROR(CheckBounds(handle, kind));
+    return CopyMapped(handle, kind, options);
   }
-  if (!options.mapped.empty()) return CopyMapped(handle, kind, options);
-  // Contents and trailer are read with one call into the block itself, and the trailer is cut off
-  // after it has been checked: a block that is stored plain is never copied.
-  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
-  BlockRef block = CachedBlock::Allocate(stored_bytes, options.arena);
-  if (!block) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path(), ": no memory for ", stored_bytes, " bytes at offset ", handle.offset));
-  }
+  WINNOW_ASSIGN_OR_RETURN(BlockRef block, RoomForStored(handle, kind, options.arena));
   WINNOW_RETURN_IF_ERROR(
-      ReadBytes(handle.offset, stored_bytes, block.mutable_block()->mutable_data()));
-  CountRead(kind, stored_bytes, options.counters);
+      ReadBytes(handle.offset, block->size(), block.mutable_block()->mutable_data()));
+  return FromStored(std::move(block), handle, kind, options);
+}
+
+absl::StatusOr<BlockRef> BlockFile::FromStored(BlockRef block, const BlockHandle& handle,
+                                               BlockKind kind, const ReadOptions& options) const {
+  CountRead(kind, block->size(), options.counters);
   Compression compression;
   WINNOW_RETURN_IF_ERROR(
       CheckTrailer(block.contents(), handle, kind, options.verify_checksum, &compression));

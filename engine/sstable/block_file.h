@@ -50,6 +50,14 @@ class BlockFile {
   absl::StatusOr<BlockRef> Read(const BlockHandle& handle, BlockKind kind,
                                 const ReadOptions& options) const;
 
+  // The two halves of Read, for who reads by another way than Read of the file. First: room for
+  // the stored bytes, trailer included, of a block that the file may have.
+  absl::StatusOr<BlockRef> RoomForStored(const BlockHandle& handle, BlockKind kind,
+                                         BlockArena* arena) const;
+  // Second: the block of these bytes, checked and decompressed.
+  absl::StatusOr<BlockRef> FromStored(BlockRef block, const BlockHandle& handle, BlockKind kind,
+                                      const ReadOptions& options) const;
+
   // The same for a block whose stored bytes, trailer included, the caller has read. Contents that
   // need no change, being neither compressed nor with trailers to be offset, are not copied:
   // `*contents` then points into `stored`, and the handle is empty.
@@ -65,6 +73,7 @@ class BlockFile {
                             bool verify_checksum, Compression* compression) const;
 
  private:
+  absl::Status CheckBounds(const BlockHandle& handle, BlockKind kind) const;
   absl::Status CheckStructure(std::string_view contents, const BlockHandle& handle, BlockKind kind,
                               const ReadOptions& options) const;
   absl::StatusOr<BlockRef> Copy(std::string_view contents, const BlockHandle& handle,

@@ -80,11 +80,19 @@ class OpenFileCache::File final : public RandomAccessFile {
       WINNOW_ASSIGN_OR_RETURN(held, cache_->Reopen(*this));
       file = held.get();
     }
-    // Looked at before it is set: all who read the file share the line, and mostly find it set.
-    if (!was_read_.load(std::memory_order_relaxed)) {
-      was_read_.store(true, std::memory_order_relaxed);
-    }
+    NoteRead();
     return file->Read(offset, length, buffer);
+  }
+
+  // Open it is for that, by the lock: a thread announces one file at a time, and who asks for this
+  // reads several.
+  int Descriptor(std::shared_ptr<const void>* holder) const override {
+    absl::StatusOr<Opened> opened = cache_->Reopen(*this);
+    if (!opened.ok()) return -1;  // Read will say why
+    NoteRead();
+    const int descriptor = (*opened)->Descriptor(holder);
+    if (*holder == nullptr) *holder = *std::move(opened);
+    return descriptor;
   }
 
   uint64_t size() const override { return size_; }
@@ -104,6 +112,12 @@ class OpenFileCache::File final : public RandomAccessFile {
 
  private:
   friend class OpenFileCache;
+
+  // Looked at before it is set: all who read the file share the line, and mostly find it set.
+  void NoteRead() const {
+    if (was_read_.load(std::memory_order_relaxed)) return;
+    was_read_.store(true, std::memory_order_relaxed);
+  }
 
   static constexpr size_t kNowhere = SIZE_MAX;
 

@@ -18,13 +18,18 @@ namespace {
 // take fifty.
 constexpr std::chrono::microseconds kLongerThanFromMemory{20};
 
+// Larger blocks, of values that have one for themselves, are read one at a time: 32 of them would
+// be a lot of memory, and a call is little beside their bytes.
+constexpr uint64_t kLargestFetched = uint64_t{64} << 10;
+
 }  // namespace
 
 // Blocks whose checksum was not verified do not enter the cache: everything
 // in the cache has been checked, once, for all who find it there. Indexes, partitions of them and
 // filters are protected, since each serves hundreds of data blocks.
 absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
-                                                         const SstableReadOptions& options) const {
+                                                         const SstableReadOptions& options,
+                                                         BlockFetch* fetch) const {
   BlockFile::ReadOptions read_options;
   read_options.verify_checksum = options.verify_checksums;
   read_options.counters = options.counters;
@@ -34,10 +39,15 @@ absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& hand
   // An index partition serves hundreds of data blocks. Signatures are read one after the other, and
   // seldom again.
   const bool is_one_of_many = kind == BlockKind::kData || kind == BlockKind::kSignatures;
-  const bool fills_cache = FillsCache(options) && (!is_one_of_many || options_.cache->Admits(key));
-  if (!fills_cache) return file_.Read(handle, kind, read_options);
+  const bool fills_cache =
+      fetch != nullptr ? fetch->fills_cache
+                       : FillsCache(options) && (!is_one_of_many || options_.cache->Admits(key));
+  const auto load = [&] {
+    if (fetch == nullptr || !fetch->stored) return file_.Read(handle, kind, read_options);
+    return file_.FromStored(std::move(fetch->stored), handle, kind, read_options);
+  };
+  if (!fills_cache) return load();
   read_options.arena = options_.cache->arena();
-  const auto load = [&] { return file_.Read(handle, kind, read_options); };
   const auto priority = is_one_of_many ? ShardedBlockCache::Priority::kProbation
                                        : ShardedBlockCache::Priority::kProtected;
   return options_.cache->Load(key, load, priority, options.counters);
@@ -213,14 +223,19 @@ void SstableReader::PrefetchBlockSlot(const PointLookup& lookup) const {
 }
 
 absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
-                                      const PointLookup* neighbour, PointLookup* lookup,
-                                      bool* waited) const {
-  if (!lookup->has_block_) return absl::OkStatus();
-  if (neighbour != nullptr && neighbour->block_ &&
-      neighbour->handle_.offset == lookup->handle_.offset) {
-    lookup->block_ = neighbour->block_.Share();
+                                      const PointLookup* neighbour, PointLookup* lookup) const {
+  bool is_missing = false;
+  WINNOW_RETURN_IF_ERROR(FindInMemory(options, neighbour, lookup, &is_missing));
+  if (!is_missing) [[likely]]
     return absl::OkStatus();
-  }
+  return LoadFromFile(options, lookup, nullptr, nullptr);
+}
+
+absl::Status SstableReader::FindInMemory(const SstableReadOptions& options,
+                                         const PointLookup* neighbour, PointLookup* lookup,
+                                         bool* is_missing) const {
+  if (!lookup->has_block_) return absl::OkStatus();
+  if (TakeFrom(neighbour, lookup)) return absl::OkStatus();
   if (mapped_ != nullptr) {
     WINNOW_ASSIGN_OR_RETURN(lookup->mapped_, FindMapped(lookup->handle_, options));
     if (lookup->mapped_ != nullptr) return absl::OkStatus();
@@ -237,22 +252,48 @@ absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
   // beside the data, most are not.
   if (directory_ != nullptr) directory_->Forget(lookup->entry_);
   lookup->handle_ = lookup->index_->handle(lookup->entry_);
+  *is_missing = true;
+  return absl::OkStatus();
+}
+
+bool SstableReader::TakeFrom(const PointLookup* neighbour, PointLookup* lookup) {
+  if (neighbour == nullptr || !neighbour->block_ ||
+      neighbour->handle_.offset != lookup->handle_.offset) {
+    return false;
+  }
+  lookup->block_ = neighbour->block_.Share();
+  return true;
+}
+
+absl::Status SstableReader::LoadFromFile(const SstableReadOptions& options, PointLookup* lookup,
+                                         BlockFetch* fetch, bool* waited) const {
   const SteadyTime begin = waited == nullptr ? SteadyTime() : SteadyNow();
   WINNOW_ASSIGN_OR_RETURN(lookup->block_,
-                          LoadMissingBlock(lookup->handle_, BlockKind::kData, options));
+                          LoadMissingBlock(lookup->handle_, BlockKind::kData, options, fetch));
   if (waited != nullptr) *waited = SteadyNow() - begin >= kLongerThanFromMemory;
   DataBlock::PrefetchKeys(lookup->block_->data());
   return absl::OkStatus();
 }
 
+bool SstableReader::StartFetch(const SstableReadOptions& options, const PointLookup& lookup,
+                               int descriptor, BlockFetch* fetch, RingRead* read) const {
+  const BlockHandle& handle = lookup.handle_;
+  if (mapped_ != nullptr || descriptor < 0 || handle.size > kLargestFetched) return false;
+  fetch->fills_cache = FillsCache(options) && options_.cache->Admits({table_id_, handle.offset});
+  absl::StatusOr<BlockRef> stored = file_.RoomForStored(
+      handle, BlockKind::kData, fetch->fills_cache ? options_.cache->arena() : nullptr);
+  // For want of memory, or for what the index says: LoadFromFile meets the same, and says so.
+  if (!stored.ok()) return false;
+  fetch->stored = *std::move(stored);
+  read->descriptor = descriptor;
+  read->offset = handle.offset;
+  read->length = static_cast<uint32_t>(fetch->stored->size());
+  read->buffer = fetch->stored.mutable_block()->mutable_data();
+  return true;
+}
+
 void SstableReader::PrefetchFromFile(const PointLookup& lookup) const {
-  if (!lookup.has_block_) return;
-  // Counts as a use of the block, which it is about to have.
-  if (options_.cache != nullptr && options_.cache->Lookup({table_id_, lookup.handle_.offset})) {
-    return;
-  }
-  const BlockHandle handle = lookup.index_->handle(lookup.entry_);
-  file_.file().Prefetch(handle.offset, handle.size + kBlockTrailerBytes);
+  file_.file().Prefetch(lookup.handle_.offset, lookup.handle_.size + kBlockTrailerBytes);
 }
 
 absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, PointLookup* lookup,

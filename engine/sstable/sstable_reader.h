@@ -22,6 +22,7 @@
 #include "engine/base/range_tombstones.h"
 #include "engine/base/signed_entry.h"
 #include "engine/cache/block_cache.h"
+#include "engine/file_system/read_ring.h"
 #include "engine/sstable/block_directory.h"
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/filter_block.h"
@@ -134,6 +135,7 @@ class PointLookup {
   PointLookup(const PointLookup&) = delete;
   PointLookup& operator=(const PointLookup&) = delete;
 
+  bool has_block() const { return has_block_; }
   // Where in the file the block is that was found; 0 if there is none.
   uint64_t block_offset() const { return has_block_ ? handle_.offset : 0; }
 
@@ -158,6 +160,13 @@ class PointLookup {
   // nothing was found, or not there.
   const char* next_entry_ = nullptr;
   const char* next_value_ = nullptr;
+};
+
+// A missing block that the caller reads by itself: see SstableReader::StartFetch.
+struct BlockFetch {
+  bool fills_cache = false;
+  // The block as the file has it, once that is read. Released: the read has failed.
+  BlockRef stored;
 };
 
 // A look-up of the beginning of a key: see SstableReader::FindFirst.
@@ -294,12 +303,29 @@ class SstableReader : public filter::internal::InSlabPool {
   absl::Status FindBlock(const SstableReadOptions& options, PointLookup* lookup) const;
   void PrefetchBlockSlot(const PointLookup& lookup) const;
   // `neighbour` may be null, or a look-up in this table that has its block: if that is this one's
-  // block too, it is not looked up again. `*waited`, if not null, is set where the block was read
-  // and did not come from memory.
+  // block too, it is not looked up again.
   absl::Status LoadBlock(const SstableReadOptions& options, const PointLookup* neighbour,
-                         PointLookup* lookup, bool* waited = nullptr) const;
-  // For look-ups whose blocks will be loaded after that of one that waited: has the operating
-  // system fetch the block, if it is not in the cache, and does not wait for it.
+                         PointLookup* lookup) const;
+  // LoadBlock in two steps. The first goes no further than memory; `*is_missing` is set where the
+  // block is not there.
+  absl::Status FindInMemory(const SstableReadOptions& options, const PointLookup* neighbour,
+                            PointLookup* lookup, bool* is_missing) const;
+  // The second, for a look-up whose block is missing: reads it, unless `fetch`, which may be null,
+  // has it. `*waited`, if not null, says whether it came from further away than memory.
+  absl::Status LoadFromFile(const SstableReadOptions& options, PointLookup* lookup,
+                            BlockFetch* fetch, bool* waited) const;
+  // Between the two: takes the neighbour's block, if it has this one's by now.
+  static bool TakeFrom(const PointLookup* neighbour, PointLookup* lookup);
+  // Between the two: says in `*read` where the missing block is, and where its bytes are to go, for
+  // the caller to read it beside others. `descriptor` is the file's; see RandomAccessFile. False:
+  // it is to be read by LoadFromFile.
+  bool StartFetch(const SstableReadOptions& options, const PointLookup& lookup, int descriptor,
+                  BlockFetch* fetch, RingRead* read) const;
+  int Descriptor(std::shared_ptr<const void>* holder) const {
+    return file_.file().Descriptor(holder);
+  }
+  // For look-ups that LoadFromFile will be called for: has the operating system fetch the block,
+  // and does not wait for it.
   void PrefetchFromFile(const PointLookup& lookup) const;
   // Of a look-up that has its block, if there is one that can hold the key.
   absl::Status SearchBlock(const SstableReadOptions& options, PointLookup* lookup,
@@ -473,7 +499,8 @@ class SstableReader : public filter::internal::InSlabPool {
   // From the cache, or none.
   BlockRef LookUpBlock(const BlockHandle& handle, const SstableReadOptions& options) const;
   absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
-                                            const SstableReadOptions& options) const;
+                                            const SstableReadOptions& options,
+                                            BlockFetch* fetch = nullptr) const;
   // Does an entry next to where `user_key` would stand have its filter key? Where look-ups do not
   // ask for whole keys: entries with one filter key are neighbours. Nothing: the block where the
   // search ended does not tell.

@@ -296,6 +296,7 @@ RecorderTotals Recorder::Sum() const {
     }
     // Tables count in ReadCounters, since jobs count there too, which are no reads of users.
     add(Ticker::kDataBlocksRead, thread->reads_.data_blocks_read);
+    add(Ticker::kBlocksReadTogether, thread->reads_.blocks_read_together);
     add(Ticker::kIndexBlocksRead, thread->reads_.index_blocks_read);
     add(Ticker::kFilterBlocksRead, thread->reads_.filter_blocks_read);
     add(Ticker::kSignatureBlocksRead, thread->reads_.signature_blocks_read);

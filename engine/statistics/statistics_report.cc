@@ -306,6 +306,7 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kWriteStallMicros, "write.stall.micros"},
     {Ticker::kWriteStalls, "write.stalls"},
     {Ticker::kDataBlocksRead, "data.blocks.read"},
+    {Ticker::kBlocksReadTogether, "data.blocks.read.together"},
     {Ticker::kIndexBlocksRead, "index.blocks.read"},
     {Ticker::kFilterBlocksRead, "filter.blocks.read"},
     {Ticker::kSignatureBlocksRead, "signature.blocks.read"},

@@ -17,6 +17,7 @@
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/key_times.h"
+#include "engine/file_system/read_ring.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/filter_counter_table.h"
 #include "engine/version/iterator_tombstones.h"
@@ -43,6 +44,7 @@ struct LookupContext {
   FalsePositiveCache* false_positive_cache = nullptr;  // null: false positives are not cached
   SingleWriterCounter* false_positive_cache_hits = nullptr;
   SingleWriterCounter* files_passed_by_time = nullptr;
+  ReadRings* read_rings = nullptr;  // null: a batch reads its blocks one after the other
 };
 
 // One key of a batch; `result` and `status` are its answer.
@@ -220,6 +222,7 @@ class Version {
   struct BatchSteps;
   static void MultiGetFrom(std::span<BatchRead> reads, const LookupContext& context,
                            BatchSteps* steps);
+  static void LoadMissing(std::span<BatchRead* const> reads, const LookupContext& context);
   // Whether the times of its keys, if they are known, leave the file out; counted.
   static bool IsPassed(const SstableFile& file, const IteratorRange& range,
                        const LookupContext& context);

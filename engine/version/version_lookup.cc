@@ -1,6 +1,8 @@
 // The read path below the memtables: which files can hold a key, and what their filters say.
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
@@ -387,8 +389,18 @@ struct Version::BatchRead {
   BatchLookup* lookup;
   PointLookup* steps;  // where the filter did not say no
   uint64_t block;      // equal in reads of one block
+  bool is_missing;     // the block was not in memory
 
   const SstableReader& reader() const { return *candidate.file->reader(); }
+  bool HasBlockOf(const BatchRead& other) const {
+    return candidate.file == other.candidate.file && steps->has_block() &&
+           other.steps->has_block() && steps->block_offset() == other.steps->block_offset();
+  }
+  // Reads of one block follow each other, and each is given its predecessor's: the block is then
+  // looked up once. Null: that one is in another file.
+  const PointLookup* StepsBeside(const BatchRead* before) const {
+    return before != nullptr && before->candidate.file == candidate.file ? before->steps : nullptr;
+  }
   // False ends the read.
   bool Check(absl::Status step) {
     if (step.ok()) [[likely]]
@@ -411,14 +423,12 @@ struct Version::BatchSteps {
 //    false positives,
 // 3. find the block in the index, and fetch its slot in the cache,
 // 4. in the order of the blocks, take the block from the cache, and fetch its keys,
-// 5. search it.
+// 5. read what the cache did not have,
+// 6. search the blocks.
 //
 // Each pass runs over all keys before the next begins, so that the cache misses of one pass are
 // under way together; a key at a time would wait for each in turn. Keys that an earlier level
 // answered are no longer among them.
-//
-// Where one of the blocks had to come from the disk, the others probably must too: the system is
-// asked for all of them at once, and the disk works on them side by side.
 //
 // Only what filters let through is put in order, and by numbers: absent keys are not sorted at all.
 // Reads of one block then follow each other: it is looked up, and if it has to be read from the
@@ -464,28 +474,22 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
   });
   std::sort(left.begin(), left.begin() + static_cast<ptrdiff_t>(count),
             [](const BatchRead* a, const BatchRead* b) { return a->block < b->block; });
-  // Sorted: reads of one block follow each other, and each is given its predecessor's, so that the
-  // block is looked up once.
   const BatchRead* before = nullptr;
-  size_t position = 0;
-  bool fetches = false;
+  bool any_missing = false;
   pass([&](BatchRead& read) {
-    position++;
-    const bool same_file = before != nullptr && before->candidate.file == read.candidate.file;
-    const PointLookup* const neighbour = same_file ? before->steps : nullptr;
-    before = &read;
-    bool waited = false;
-    const absl::Status loaded =
-        read.reader().LoadBlock(context.read_options, neighbour, read.steps, &waited);
-    if (waited && !fetches) [[unlikely]] {
-      fetches = true;
-      // Only those that come later: the ones before have their blocks.
-      for (const BatchRead* other : std::span(left).first(count).subspan(position)) {
-        other->reader().PrefetchFromFile(*other->steps);
-      }
-    }
-    return read.Check(loaded);
+    const BatchRead* const last = std::exchange(before, &read);
+    // Both at once miss: the block is counted, and looked for, once.
+    read.is_missing = last != nullptr && last->is_missing && read.HasBlockOf(*last);
+    if (read.is_missing) return true;
+    const absl::Status found = read.reader().FindInMemory(
+        context.read_options, read.StepsBeside(last), read.steps, &read.is_missing);
+    any_missing |= read.is_missing;
+    return read.Check(found);
   });
+  if (any_missing) [[unlikely]] {
+    LoadMissing(std::span(left).first(count), context);
+    pass([](const BatchRead& read) { return read.lookup->status.ok(); });
+  }
   pass([&](BatchRead& read) {
     BatchLookup& lookup = *read.lookup;
     if (!read.Check(read.reader().SearchBlock(context.read_options, read.steps, &lookup.result)))
@@ -495,6 +499,68 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
     if (lookup.done) __builtin_prefetch(lookup.result.value.data());
     return true;
   });
+}
+
+// Where the kernel has io_uring, one call reads all of them side by side: half the price of as many
+// calls where the system has the blocks in memory, and the disk's waits overlap where it has not.
+// Without, where one block had to come from the disk the others probably must too: the system is
+// asked for all of them, and reads them while this thread waits for the next.
+//
+// Whatever a ring did not read is read again by itself, for the error that it has.
+void Version::LoadMissing(std::span<BatchRead* const> reads, const LookupContext& context) {
+  std::array<BlockFetch, kKeysAtOnce> fetches;
+  std::array<RingRead, kKeysAtOnce> ring_reads;
+  std::array<BlockFetch*, kKeysAtOnce> fetch_of{};  // by the place in `reads`
+  std::array<std::shared_ptr<const void>, kKeysAtOnce> holders;
+  static_assert(kKeysAtOnce <= ReadRings::kMostReads);
+  size_t num_fetches = 0;
+  if (context.read_rings != nullptr && !context.read_rings->is_refused()) {
+    const BatchRead* before = nullptr;
+    const SstableFile* file = nullptr;
+    int descriptor = -1;
+    for (size_t i = 0; i < reads.size(); i++) {
+      const BatchRead& read = *reads[i];
+      if (!read.is_missing || (before != nullptr && read.HasBlockOf(*before))) continue;
+      before = &read;
+      if (read.candidate.file != file) {
+        file = read.candidate.file;
+        descriptor = read.reader().Descriptor(&holders[i]);
+      }
+      if (read.reader().StartFetch(context.read_options, *read.steps, descriptor,
+                                   &fetches[num_fetches], &ring_reads[num_fetches])) {
+        fetch_of[i] = &fetches[num_fetches++];
+      }
+    }
+  }
+  // For a single one there is nothing to be had.
+  const bool were_read =
+      num_fetches > 1 && context.read_rings->Read(std::span(ring_reads).first(num_fetches));
+  uint64_t whole = 0;
+  for (size_t i = 0; i < num_fetches; i++) {
+    if (were_read && ring_reads[i].is_whole) {
+      whole++;
+    } else {
+      fetches[i].stored.Release();
+    }
+  }
+  if (context.read_options.counters != nullptr) {
+    context.read_options.counters->blocks_read_together.Add(whole);
+  }
+  const BatchRead* before = nullptr;
+  bool asked_for_all = were_read;
+  for (size_t i = 0; i < reads.size(); i++) {
+    BatchRead& read = *reads[i];
+    const PointLookup* const neighbour = read.StepsBeside(std::exchange(before, &read));
+    if (!read.is_missing || SstableReader::TakeFrom(neighbour, read.steps)) continue;
+    bool waited = false;
+    read.Check(read.reader().LoadFromFile(context.read_options, read.steps, fetch_of[i],
+                                          asked_for_all ? nullptr : &waited));
+    if (!waited) continue;
+    asked_for_all = true;
+    for (const BatchRead* other : reads.subspan(i + 1)) {
+      if (other->is_missing) other->reader().PrefetchFromFile(*other->steps);
+    }
+  }
 }
 
 void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const {

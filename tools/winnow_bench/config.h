@@ -45,6 +45,7 @@ struct BenchConfig {
   std::string transactions = "optimistic";
   int64_t open_files = -1;
   bool mmap_reads = false;
+  bool io_uring_reads = true;
   int64_t row_cache_size = 0;
   int64_t max_background_jobs = 2;
   int64_t bloom_bits = -1;

@@ -25,6 +25,7 @@ struct EngineSettings {
   size_t table_file_bytes = size_t{64} << 20;
   int open_files = -1;
   bool mmap_reads = false;
+  bool io_uring_reads = true;    // winnow
   uint64_t row_cache_bytes = 0;  // winnow
   int background_threads = 2;
   std::string filter;  // winnow's spec text, or "<engine>.<kind>:<bits>"

@@ -288,6 +288,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   if (!style.ok()) return style.status();
   options.compaction = *style;
   options.mmap_reads = settings.mmap_reads;
+  options.io_uring_reads = settings.io_uring_reads;
   options.row_cache_bytes = settings.row_cache_bytes;
   options.background_threads = settings.background_threads;
   options.filter = settings.filter;

@@ -104,6 +104,8 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
         "SSTables kept open (winnow: at least 16); -1: all", -1, 1e9},
        {group, "mmap_reads", &config->mmap_reads,
         "winnow, rocksdb: map SSTables into memory (winnow_mapped, leveldb and lmdb always do)"},
+       {group, "io_uring_reads", &config->io_uring_reads,
+        "winnow: blocks of a batch that are not in memory are read by one call"},
        {group, "row_cache_size", &config->row_cache_size,
         "winnow: bytes for whole answers, also that a key is not there; 0: none", 0, kLargestBytes},
        {group, "max_background_jobs", &config->max_background_jobs,

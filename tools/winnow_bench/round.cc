@@ -126,6 +126,7 @@ class Round {
     settings.table_file_bytes = static_cast<size_t>(config_.target_file_size);
     settings.open_files = static_cast<int>(config_.open_files);
     settings.mmap_reads = config_.mmap_reads;
+    settings.io_uring_reads = config_.io_uring_reads;
     settings.row_cache_bytes = static_cast<uint64_t>(config_.row_cache_size);
     settings.background_threads = static_cast<int>(config_.max_background_jobs);
     settings.filter = FilterFor(config_, engine_name_);

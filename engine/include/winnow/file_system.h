@@ -53,6 +53,11 @@ class RandomAccessFile {
   // them; only a hint.
   virtual void Prefetch(uint64_t offset, size_t length) const {}
 
+  // For who reads at many places at once, Options::io_uring_reads: a descriptor by which pread(2)
+  // reads what Read does. It stays open as long as `*holder`, or, if that is null, as this object.
+  // -1 where there is none (always, unless overridden): Read is used then.
+  virtual int Descriptor(std::shared_ptr<const void>* holder) const { return -1; }
+
   // The file mapped into memory, for Options::mmap_reads. Null where that cannot be had (always,
   // unless overridden): Read is used then.
   virtual std::unique_ptr<FileMapping> Map() const { return nullptr; }

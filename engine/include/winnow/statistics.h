@@ -70,8 +70,10 @@ enum class Ticker : uint32_t {
   kWriteStalls,       // [groups] of writers that waited or were delayed
 
   // What reads cost.
-  kDataBlocksRead,    // [blocks] of data that reads loaded from files
-  kIndexBlocksRead,   // [blocks] of indexes, or partitions of them, that reads loaded from files
+  kDataBlocksRead,      // [blocks] of data that reads loaded from files
+  kBlocksReadTogether,  // [blocks] of those, that MultiGet read together with others
+                        // (Options::io_uring_reads)
+  kIndexBlocksRead,     // [blocks] of indexes, or partitions of them, that reads loaded from files
   kFilterBlocksRead,  // [blocks] of filters that reads loaded from files, for want of room to keep
                       // them in memory (Options::charge_filters_to_cache)
   kSignatureBlocksRead,  // [blocks] of signatures (FamilySchema::signature), or indexes of them,

@@ -126,6 +126,7 @@ Options OptionSet::ForOpening(uint64_t operation_number) const {
   options.db_write_buffer_bytes = random() % 2 == 0 ? 0 : size_t{1} << 20;
   options.compaction_readahead_bytes = random() % 2 == 0 ? size_t{64} << 10 : size_t{16} << 20;
   options.mmap_reads = random() % 2 == 0;
+  options.io_uring_reads = random() % 4 != 0;
   options.background_bytes_per_second = random() % 4 == 0 ? uint64_t{1} << 20 : 0;
   constexpr size_t kRowCacheBytes[] = {0, 64 << 10, 8 << 20};
   options.row_cache_bytes = kRowCacheBytes[random() % 3];
