@@ -199,7 +199,8 @@ class PerfTest(unittest.TestCase):
             self.assertEqual({engine: found["micros"] for engine, found in line["engines"].items()},
                              {"winnow": 1, "rocksdb": 2})
             self.assertEqual(line["engines"]["rocksdb"]["reads_in_vain"], 0.08)
-        self.assertRegex(output, r"1/3 of 10 bits a key +0\.0800 +1\.000 ")
+        self.assertRegex(output, r"1/3 of 10 bits a key +0\.0800 +1\.000 +1\.000 +0\.0800 +"
+                                 r"2\.000 \(2\.0x\) +2\.000 \(2\.0x\)")
 
     def test_a_small_run_with_the_program_itself(self):
         chosen = "--rows=readmissing,tail_longest,fillrandom_volume,ycsbe_leveldb"
