@@ -51,6 +51,8 @@ DBImpl::DBImpl(const Options& options, std::string path)
                                             : NewBlockCache(options.block_cache_bytes)),
       filter_ledger_(std::make_shared<FilterLedger>(options_.filter_memory_budget)),
       filter_budget_(filter_ledger_, options_.optimize_filters_for_hits),
+      // Of descriptors, tables are to have the most.
+      read_rings_(MaxOpenFilesOf(options_) / 32),
       row_cache_(options_.row_cache_bytes, static_cast<uint64_t>(options_.row_cache_ttl_seconds)),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
                  options_.charge_filters_to_cache, options_.mmap_reads, filter_ledger_,

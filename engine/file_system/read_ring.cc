@@ -163,8 +163,12 @@ class ReadRings::Ring {
 
 #endif  // WINNOW_HAS_IO_URING
 
-// Room beforehand, so that a ring can always be put back.
-ReadRings::ReadRings() { unused_.reserve(kMostRings); }
+// Room beforehand, so that a ring can always be put back. Where there are to be none, they are as
+// good as refused.
+ReadRings::ReadRings(size_t most_rings)
+    : most_rings_(std::min(most_rings, kMostRings)), is_refused_(most_rings == 0) {
+  unused_.reserve(most_rings_);
+}
 ReadRings::~ReadRings() = default;
 
 std::unique_ptr<ReadRings::Ring> ReadRings::Take() {
@@ -175,7 +179,7 @@ std::unique_ptr<ReadRings::Ring> ReadRings::Take() {
       unused_.pop_back();
       return ring;
     }
-    if (num_rings_ == kMostRings) return nullptr;
+    if (num_rings_ == most_rings_) return nullptr;
     num_rings_++;
   }
   std::unique_ptr<Ring> ring(new (std::nothrow) Ring);

@@ -33,7 +33,7 @@ class ReadRings {
   // Each takes a descriptor and some 10 KB, kept until the end.
   static constexpr size_t kMostRings = 8;
 
-  ReadRings();
+  explicit ReadRings(size_t most_rings = kMostRings);
   ~ReadRings();
 
   // Reads up to kMostReads places side by side and waits for all. What is not whole afterwards, for
@@ -51,6 +51,7 @@ class ReadRings {
   std::unique_ptr<Ring> Take() ABSL_LOCKS_EXCLUDED(mutex_);
   void PutBack(std::unique_ptr<Ring> ring) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  const size_t most_rings_;
   std::atomic<bool> is_refused_{false};
   Mutex mutex_;
   std::vector<std::unique_ptr<Ring>> unused_ ABSL_GUARDED_BY(mutex_);  // room for all

@@ -84,16 +84,7 @@ class OpenFileCache::File final : public RandomAccessFile {
     return file->Read(offset, length, buffer);
   }
 
-  // Open it is for that, by the lock: a thread announces one file at a time, and who asks for this
-  // reads several.
-  int Descriptor(std::shared_ptr<const void>* holder) const override {
-    absl::StatusOr<Opened> opened = cache_->Reopen(*this);
-    if (!opened.ok()) return -1;  // Read will say why
-    NoteRead();
-    const int descriptor = (*opened)->Descriptor(holder);
-    if (*holder == nullptr) *holder = *std::move(opened);
-    return descriptor;
-  }
+  int Descriptor(std::shared_ptr<const void>* holder) const override;
 
   uint64_t size() const override { return size_; }
 
@@ -131,6 +122,48 @@ class OpenFileCache::File final : public RandomAccessFile {
   // In the cache's open_, and changed with it; nowhere: closed.
   mutable std::atomic<size_t> place_{kNowhere};
 };
+
+// A file that is kept open for a batch of reads.
+class OpenFileCache::Held {
+ public:
+  explicit Held(OpenFileCache* cache) : cache_(cache) {}
+  ~Held() {
+    if (file_ == nullptr) return;
+    // The file may be closed with that; not under the lock.
+    const Opened file = std::move(file_);
+    MutexLock lock(&cache_->mutex_);
+    cache_->num_held_--;
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  // False: it is closed now, or too many are held.
+  bool Take(const File& file) {
+    MutexLock lock(&cache_->mutex_);
+    if (file.place_ == File::kNowhere || cache_->num_held_ >= cache_->limit_ / 4) return false;
+    cache_->num_held_++;
+    file_ = cache_->open_[file.place_].opened;
+    return true;
+  }
+  const RandomAccessFile& file() const { return *file_; }
+
+  std::shared_ptr<const void> holder;  // of what is below the file
+
+ private:
+  OpenFileCache* const cache_;
+  Opened file_;
+};
+
+// Held by the lock and a count: a thread announces one file at a time, and who asks for this reads
+// several. A file that is closed is left to Read.
+int OpenFileCache::File::Descriptor(std::shared_ptr<const void>* holder) const {
+  auto held = std::make_shared<Held>(cache_);
+  if (!held->Take(*this)) return -1;
+  NoteRead();
+  const int descriptor = held->file().Descriptor(&held->holder);
+  *holder = std::move(held);
+  return descriptor;
+}
 
 // A file that is about to be open, for a scope: the limit holds while several are opened.
 class OpenFileCache::Opening {

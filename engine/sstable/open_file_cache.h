@@ -32,7 +32,8 @@ class OpenFileCache {
     kBesideWriter,  // a process that writes the database, which has no use for them any more
   };
 
-  // Besides `limit` files, those stay open that a thread is in the middle of reading.
+  // Besides `limit` files, those stay open that a thread is in the middle of reading: one for each,
+  // and for batches, which read several at once, a fourth of the limit in all.
   explicit OpenFileCache(size_t limit, Owner owner = Owner::kAlone)
       : owner_(owner), limit_(limit) {}
 
@@ -56,6 +57,7 @@ class OpenFileCache {
 
  private:
   class File;
+  class Held;
   class Opening;
   using Opened = std::shared_ptr<const RandomAccessFile>;
   struct OpenFile {
@@ -87,6 +89,7 @@ class OpenFileCache {
   size_t hand_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t limit_ ABSL_GUARDED_BY(mutex_);
   size_t being_opened_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t num_held_ ABSL_GUARDED_BY(mutex_) = 0;  // for batches, those in open_ included
   // Taken from open_ while threads read from them: one for each thread at most.
   std::vector<Opened> removed_ ABSL_GUARDED_BY(mutex_);
 };

@@ -358,9 +358,10 @@ struct Options : ColumnFamilyOptions {
   // MultiGet reads the blocks that it does not find in memory side by side, by one call of
   // io_uring(7) (Linux 5.7 or newer), instead of one after the other. Where the kernel or a
   // container forbids that, and with file systems of your own, it reads them by themselves and has
-  // the operating system fetch the others meanwhile. Takes a descriptor for each thread in such a
-  // call, up to 8. Default true; turn it off where a seccomp filter ends processes that try instead
-  // of refusing the call.
+  // the operating system fetch the others meanwhile. Each thread in such a call takes a descriptor,
+  // up to 8 and to a thirty-second of max_open_files, which are kept; while such calls last, a
+  // fourth of max_open_files more tables may be open. Default true; turn it off where a seccomp
+  // filter ends processes that try instead of refusing the call.
   bool io_uring_reads = true;
 
   // What to do with a damaged write-ahead log. Default point_in_time.

@@ -1,6 +1,8 @@
 // Options::io_uring_reads: MultiGet answers as without, whatever the files are and become, and says
 // what it read that way.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -209,7 +211,7 @@ TEST_F(IoUringReads, PinnedValuesOutliveTheirBatchAndTable) {
 TEST_F(IoUringReads, ThreadsReadBesideAWriter) {
   Options options = MemoryDb::Busy();
   options.block_cache_bytes = 0;
-  options.max_open_files = 16;
+  options.max_open_files = 64;
   const auto db = OpenOrFail(options, path_);
   constexpr int kKeys = 3'000;
   Fill(*db, 0, kKeys);
@@ -232,7 +234,42 @@ TEST_F(IoUringReads, ThreadsReadBesideAWriter) {
   for (int round = 0; round < 4; round++) Fill(*db, 0, kKeys);
   stop = true;
   for (std::thread& reader : readers) reader.join();
-  EXPECT_LE(OpenRings(), ReadRings::kMostRings);
+  EXPECT_LE(OpenRings(), 2u) << "of 64 descriptors no more are for rings";
+}
+
+// What a process can do with the descriptors that it has, it can do with rings, too.
+TEST_F(IoUringReads, FewDescriptorsAreForTables) {
+  Options options = MemoryDb::Busy();
+  options.block_cache_bytes = 0;
+  const auto db = OpenOrFail(options, path_);
+  constexpr int kKeys = 20'000;
+  Fill(*db, 0, kKeys);
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  ASSERT_TRUE(db->Close().ok());
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = dup(0);
+  close(lowest_free);
+  const rlimit few = {static_cast<rlim_t>(lowest_free) + 20, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::atomic<int> failed{0};
+  {
+    const auto reader = OpenOrFail(options, path_);
+    std::vector<std::thread> threads;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+      threads.emplace_back([&, seed] {
+        std::mt19937_64 random(seed);
+        for (int round = 0; round < 100; round++) {
+          std::vector<std::string> keys(32);
+          for (std::string& key : keys) key = Key(static_cast<int>(random() % kKeys));
+          for (const absl::Status& status : Ask(*reader, keys).statuses) failed += !status.ok();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(failed, 0);
 }
 
 }  // namespace
