@@ -1,11 +1,11 @@
 // The read path below the memtables: which files can hold a key, and what their filters say.
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
+#include "engine/version/batch_read.h"
 #include "engine/version/explained_chain.h"
 #include "engine/version/version.h"
 
@@ -210,8 +210,10 @@ inline void Version::FetchFilter(Candidate* candidate, const LookupKey& key,
       expects_maybe && file.reader()->FindIndexLine(key.user_key, &candidate->place);
 }
 
-inline absl::Status Version::GetFromCandidate(Candidate* candidate, const LookupKey& key,
-                                              const LookupContext& context, PointResult* result) {
+[[gnu::always_inline]] inline absl::Status Version::GetFromCandidate(Candidate* candidate,
+                                                                     const LookupKey& key,
+                                                                     const LookupContext& context,
+                                                                     PointResult* result) {
   candidate->answer =
       QueryFilter(*candidate->file, context.read_options, candidate->hash, key.user_key);
   if (context.filter_counters != nullptr) {
@@ -383,34 +385,6 @@ absl::StatusOr<SequenceNumber> Version::NewestSequence(const LookupKey& key, Seq
   return 0;
 }
 
-// One key of a batch and the file that it is looked for in.
-struct Version::BatchRead {
-  Candidate candidate;
-  BatchLookup* lookup;
-  PointLookup* steps;  // where the filter did not say no
-  uint64_t block;      // equal in reads of one block
-  bool is_missing;     // the block was not in memory
-
-  const SstableReader& reader() const { return *candidate.file->reader(); }
-  bool HasBlockOf(const BatchRead& other) const {
-    return candidate.file == other.candidate.file && steps->has_block() &&
-           other.steps->has_block() && steps->block_offset() == other.steps->block_offset();
-  }
-  // Reads of one block follow each other, and each is given its predecessor's: the block is then
-  // looked up once. Null: that one is in another file.
-  const PointLookup* StepsBeside(const BatchRead* before) const {
-    return before != nullptr && before->candidate.file == candidate.file ? before->steps : nullptr;
-  }
-  // False ends the read.
-  bool Check(absl::Status step) {
-    if (step.ok()) [[likely]]
-      return true;
-    lookup->status = std::move(step);
-    lookup->done = true;
-    return false;
-  }
-};
-
 // Made when the first filter says maybe: absent keys, which need none, do not pay for them.
 struct Version::BatchSteps {
   std::optional<std::array<PointLookup, kKeysAtOnce>> lookups;
@@ -499,68 +473,6 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
     if (lookup.done) __builtin_prefetch(lookup.result.value.data());
     return true;
   });
-}
-
-// Where the kernel has io_uring, one call reads all of them side by side: half the price of as many
-// calls where the system has the blocks in memory, and the disk's waits overlap where it has not.
-// Without, where one block had to come from the disk the others probably must too: the system is
-// asked for all of them, and reads them while this thread waits for the next.
-//
-// Whatever a ring did not read is read again by itself, for the error that it has.
-void Version::LoadMissing(std::span<BatchRead* const> reads, const LookupContext& context) {
-  std::array<BlockFetch, kKeysAtOnce> fetches;
-  std::array<RingRead, kKeysAtOnce> ring_reads;
-  std::array<BlockFetch*, kKeysAtOnce> fetch_of{};  // by the place in `reads`
-  std::array<std::shared_ptr<const void>, kKeysAtOnce> holders;
-  static_assert(kKeysAtOnce <= ReadRings::kMostReads);
-  size_t num_fetches = 0;
-  if (context.read_rings != nullptr && !context.read_rings->is_refused()) {
-    const BatchRead* before = nullptr;
-    const SstableFile* file = nullptr;
-    int descriptor = -1;
-    for (size_t i = 0; i < reads.size(); i++) {
-      const BatchRead& read = *reads[i];
-      if (!read.is_missing || (before != nullptr && read.HasBlockOf(*before))) continue;
-      before = &read;
-      if (read.candidate.file != file) {
-        file = read.candidate.file;
-        descriptor = read.reader().Descriptor(&holders[i]);
-      }
-      if (read.reader().StartFetch(context.read_options, *read.steps, descriptor,
-                                   &fetches[num_fetches], &ring_reads[num_fetches])) {
-        fetch_of[i] = &fetches[num_fetches++];
-      }
-    }
-  }
-  // For a single one there is nothing to be had.
-  const bool were_read =
-      num_fetches > 1 && context.read_rings->Read(std::span(ring_reads).first(num_fetches));
-  uint64_t whole = 0;
-  for (size_t i = 0; i < num_fetches; i++) {
-    if (were_read && ring_reads[i].is_whole) {
-      whole++;
-    } else {
-      fetches[i].stored.Release();
-    }
-  }
-  if (context.read_options.counters != nullptr) {
-    context.read_options.counters->blocks_read_together.Add(whole);
-  }
-  const BatchRead* before = nullptr;
-  bool asked_for_all = were_read;
-  for (size_t i = 0; i < reads.size(); i++) {
-    BatchRead& read = *reads[i];
-    const PointLookup* const neighbour = read.StepsBeside(std::exchange(before, &read));
-    if (!read.is_missing || SstableReader::TakeFrom(neighbour, read.steps)) continue;
-    bool waited = false;
-    read.Check(read.reader().LoadFromFile(context.read_options, read.steps, fetch_of[i],
-                                          asked_for_all ? nullptr : &waited));
-    if (!waited) continue;
-    asked_for_all = true;
-    for (const BatchRead* other : reads.subspan(i + 1)) {
-      if (other->is_missing) other->reader().PrefetchFromFile(*other->steps);
-    }
-  }
 }
 
 void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const {
