@@ -251,7 +251,6 @@ absl::Status SstableReader::FindInMemory(const SstableReadOptions& options,
   // Noted once it is found in the cache: of the blocks that pass through a cache that is small
   // beside the data, most are not.
   if (directory_ != nullptr) directory_->Forget(lookup->entry_);
-  lookup->handle_ = lookup->index_->handle(lookup->entry_);
   *is_missing = true;
   return absl::OkStatus();
 }
@@ -267,6 +266,7 @@ bool SstableReader::TakeFrom(const PointLookup* neighbour, PointLookup* lookup) 
 
 absl::Status SstableReader::LoadFromFile(const SstableReadOptions& options, PointLookup* lookup,
                                          BlockFetch* fetch, bool* waited) const {
+  lookup->handle_ = lookup->index_->handle(lookup->entry_);
   const SteadyTime begin = waited == nullptr ? SteadyTime() : SteadyNow();
   WINNOW_ASSIGN_OR_RETURN(lookup->block_,
                           LoadMissingBlock(lookup->handle_, BlockKind::kData, options, fetch));
@@ -277,7 +277,7 @@ absl::Status SstableReader::LoadFromFile(const SstableReadOptions& options, Poin
 
 bool SstableReader::StartFetch(const SstableReadOptions& options, const PointLookup& lookup,
                                int descriptor, BlockFetch* fetch, RingRead* read) const {
-  const BlockHandle& handle = lookup.handle_;
+  const BlockHandle handle = lookup.index_->handle(lookup.entry_);
   if (mapped_ != nullptr || descriptor < 0 || handle.size > kLargestFetched) return false;
   fetch->fills_cache = FillsCache(options) && options_.cache->Admits({table_id_, handle.offset});
   absl::StatusOr<BlockRef> stored = file_.RoomForStored(
@@ -293,7 +293,8 @@ bool SstableReader::StartFetch(const SstableReadOptions& options, const PointLoo
 }
 
 void SstableReader::PrefetchFromFile(const PointLookup& lookup) const {
-  file_.file().Prefetch(lookup.handle_.offset, lookup.handle_.size + kBlockTrailerBytes);
+  const BlockHandle handle = lookup.index_->handle(lookup.entry_);
+  file_.file().Prefetch(handle.offset, handle.size + kBlockTrailerBytes);
 }
 
 absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, PointLookup* lookup,
