@@ -23,15 +23,20 @@ void Version::LoadMissing(std::span<BatchRead* const> reads, const LookupContext
   std::array<BlockFetch*, kKeysAtOnce> fetch_of{};  // by the place in `reads`
   std::array<std::shared_ptr<const void>, kKeysAtOnce> holders;
   static_assert(kKeysAtOnce <= ReadRings::kMostReads);
+  // Reads of one block follow each other.
+  const auto begins_missing_block = [&](size_t i) {
+    return reads[i]->is_missing && (i == 0 || !reads[i]->HasBlockOf(*reads[i - 1]));
+  };
+  size_t num_missing = 0;
+  for (size_t i = 0; i < reads.size(); i++) num_missing += begins_missing_block(i) ? 1 : 0;
   size_t num_fetches = 0;
-  if (context.read_rings != nullptr && !context.read_rings->is_refused()) {
-    const BatchRead* before = nullptr;
+  // For a single one there is nothing to be had.
+  if (num_missing > 1 && context.read_rings != nullptr && !context.read_rings->is_refused()) {
     const SstableFile* file = nullptr;
     int descriptor = -1;
     for (size_t i = 0; i < reads.size(); i++) {
+      if (!begins_missing_block(i)) continue;
       const BatchRead& read = *reads[i];
-      if (!read.is_missing || (before != nullptr && read.HasBlockOf(*before))) continue;
-      before = &read;
       if (read.candidate.file != file) {
         file = read.candidate.file;
         descriptor = read.reader().Descriptor(&holders[i]);
@@ -42,7 +47,6 @@ void Version::LoadMissing(std::span<BatchRead* const> reads, const LookupContext
       }
     }
   }
-  // For a single one there is nothing to be had.
   const bool were_read =
       num_fetches > 1 && context.read_rings->Read(std::span(ring_reads).first(num_fetches));
   uint64_t whole = 0;

@@ -149,8 +149,11 @@ TEST_F(KeptForSnapshotsTest, WhatCannotGoIsTriedOnce) {
   const uint64_t before = Entries();
   db().ReleaseSnapshot(snapshot);
   Wait();
+  const auto compactions = [&] { return db().GetStatistics().Get(Ticker::kCompactions); };
+  const uint64_t tried = compactions();
   for (int i = 0; i < 3; i++) db().ReleaseSnapshot(db().GetSnapshot());
   Wait();
+  EXPECT_EQ(compactions(), tried);
   EXPECT_LE(Entries(), before);
   EXPECT_TRUE(absl::StrContains(db_->Get(NumberedKey(7)), "refused"));
   EXPECT_LE(ReleasedUntilClosed(), 1) << "four snapshots have been released";
