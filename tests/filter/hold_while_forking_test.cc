@@ -12,6 +12,14 @@
 #include "filter/base/slab_pool.h"
 #include "tests/support/child_process.h"
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define WINNOW_SANITIZER_HAS_LOCKS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define WINNOW_SANITIZER_HAS_LOCKS 1
+#endif
+#endif
+
 namespace winnow::filter {
 namespace {
 
@@ -38,8 +46,8 @@ void UseSlabs() {
 class HoldWhileForking : public testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "ThreadSanitizer has locks of its own, which a child of many threads may miss";
+#ifdef WINNOW_SANITIZER_HAS_LOCKS
+    GTEST_SKIP() << "the sanitizer has locks of its own, which a child may find taken for ever";
 #endif
   }
 

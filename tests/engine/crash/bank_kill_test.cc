@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -17,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/engine/crash/kill_test_rows.h"
+#include "tests/engine/crash/shared_with_child.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/verify_messages.h"
@@ -69,7 +71,7 @@ absl::Status Transfer(DB& db, const TransactionOptions& options, int trader,
 
 // The process that is killed. Its end by itself is a failure, which its exit code tells.
 [[noreturn]] void TradeForEver(const std::string& path, TransactionOptions::Mode mode,
-                               uint64_t seed) {
+                               uint64_t seed, std::atomic<bool>* has_traded) {
   auto opened = DB::Open(KillTestOptions(), path);
   if (!opened.ok()) _exit(1);
   DB& db = **opened;
@@ -90,6 +92,7 @@ absl::Status Transfer(DB& db, const TransactionOptions& options, int trader,
         const bool is_expected =
             status.ok() || absl::IsAborted(status) || absl::IsDeadlineExceeded(status);
         if (!is_expected) _exit(2);
+        if (status.ok()) *has_traded = true;
       }
     });
   }
@@ -133,12 +136,16 @@ void SurvivesKills(TransactionOptions::Mode mode) {
   }
   const uint64_t seed = Seeds(1).front();
   std::mt19937_64 random(seed);
+  const SharedWithChild<std::atomic<bool>> has_traded;
   int64_t trades = 0;
   for (int kill_number = 0; kill_number < (LongTests() ? 100 : 10); kill_number++) {
     const uint64_t child_seed = random();
+    *has_traded = false;
     const pid_t child = fork();
     ASSERT_GE(child, 0);
-    if (child == 0) TradeForEver(path, mode, child_seed);
+    if (child == 0) TradeForEver(path, mode, child_seed, has_traded.get());
+    // The others may be killed while they open the database.
+    if (kill_number % 2 == 0) WaitForChild([&] { return has_traded->load(); });
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 120));
     kill(child, SIGKILL);
     int status = 0;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/engine/crash/kill_test_rows.h"
+#include "tests/engine/crash/shared_with_child.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/verify_messages.h"
@@ -43,6 +43,12 @@ struct Steps {
     std::atomic<int64_t> own_done{0};
   };
   std::array<OfThread, kCounters> threads;
+
+  int64_t NumDone() const {
+    int64_t done = 0;
+    for (const OfThread& thread : threads) done += thread.own_done;
+    return done;
+  }
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
@@ -119,26 +125,27 @@ TEST(IncrementsKill, CountsWhatWasCountedAndNothingElse) {
     ASSERT_TRUE(tables->CreateTable({.name = "t", .families = {{.name = "f"}}}).ok());
     ASSERT_TRUE(tables->Close().ok());
   }
-  void* const memory =
-      mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  Steps* const steps = new (memory) Steps();
+  const SharedWithChild<Steps> steps;
   const uint64_t seed = Seeds(1).front();
   std::mt19937_64 random(seed);
   for (int kill_number = 0; kill_number < (LongTests() ? 100 : 10); kill_number++) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
-    if (child == 0) CountForEver(path, steps);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 150));
+    if (child == 0) CountForEver(path, steps.get());
+    // The others may be killed while they open the database.
+    if (kill_number % 2 == 0) {
+      const int64_t before = steps->NumDone();
+      WaitForChild([&] { return steps->NumDone() > before; });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 150));
     kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended with " << WEXITSTATUS(status);
-    CheckCounters(path, steps);
+    CheckCounters(path, steps.get());
     if (testing::Test::HasFailure()) FAIL() << "WINNOW_SEED=" << seed << ", kill " << kill_number;
   }
   EXPECT_GT(steps->threads[0].shared_done, 0);
-  munmap(memory, sizeof(Steps));
 }
 
 }  // namespace
