@@ -36,12 +36,18 @@ double FirstUnitBytes(const RefilterCandidate& candidate) {
   return steps.empty() ? 0 : static_cast<double>(steps.front().bytes);
 }
 
+// A filter that uses up memory which lies idle may come nearer to the plan.
+constexpr double kIdleShare = 1.0 / 16;
+constexpr double kToleratedWhereIdle = 1.1;
+
 // What holds for all tables.
 struct Terms {
   // Reads a second that another byte would save where the plan would put it: the price of memory.
   double value_of_byte = 0;
   double horizon_seconds = 0;
   double free_bytes = 0;  // beside a unit of each filter
+  double idle_bytes = 0;  // beside all that is in memory
+  bool much_is_idle = false;
 
   bool IsRepaid(double reads_saved, double blocks) const {
     // A rate times the time over which it was measured: what would have been saved in that time is
@@ -50,9 +56,22 @@ struct Terms {
   }
 };
 
-bool IsWanted(const RefilterCandidate& candidate, double wanted) {
+// Files that were written while others needed the memory, which have been merged since, and their
+// filters with them: all such files can be near the plan and leave a fifth of the memory unused.
+bool IsForIdleMemory(const RefilterCandidate& candidate, double wanted, const Terms& terms) {
+  const size_t all = candidate.planned.steps.size();
+  if (!terms.much_is_idle || all == 0 || candidate.planned.num_resident < all) return false;
+  const double bits = BitsOf(candidate, all);
+  return wanted >= kToleratedWhereIdle * bits &&
+         (wanted - bits) * candidate.num_keys / 8 <= terms.idle_bytes;
+}
+
+bool IsWanted(const RefilterCandidate& candidate, double wanted, const Terms& terms) {
   if (!candidate.may_change || candidate.num_keys <= 0) return false;
-  if (!candidate.has_other_kind && CanHave(candidate, wanted)) return false;
+  if (!candidate.has_other_kind && CanHave(candidate, wanted) &&
+      !IsForIdleMemory(candidate, wanted, terms)) {
+    return false;
+  }
   // A kind may come to other bits than were planned, and another try would come to the same.
   return candidate.tried_bits <= 0 || !IsNear(candidate.tried_bits, wanted, candidate.num_keys);
 }
@@ -67,8 +86,10 @@ std::optional<RefilterChoice> Weigh(const RefilterCandidate& candidate, double w
   choice.bits_in_memory = BitsOf(candidate, now.num_resident);
   choice.bits_per_key = wanted;
   // Negative where the new filter is the smaller one: what it leaves to others counts in its
-  // favour.
-  const double price = terms.value_of_byte * (wanted - choice.bits_in_memory) * bytes_for_bit;
+  // favour. What lies idle is to be had for nothing.
+  const double more_bytes = (wanted - choice.bits_in_memory) * bytes_for_bit;
+  const double price = terms.value_of_byte *
+                       (more_bytes > 0 ? std::max(0.0, more_bytes - terms.idle_bytes) : more_bytes);
   // Most are not even by a filter without errors, and what one errs takes long to compute.
   if (!terms.IsRepaid(candidate.measured_lookups * rate_now - price, candidate.blocks_to_read)) {
     return std::nullopt;
@@ -102,17 +123,22 @@ std::optional<RefilterChoice> ChooseRefilter(std::span<const RefilterCandidate> 
   Terms terms;
   terms.horizon_seconds = horizon_seconds;
   terms.free_bytes = static_cast<double>(budget_bytes);
+  double in_memory = 0;
   for (const RefilterCandidate& candidate : candidates) {
     // Each table is a level of its own in this plan, so that its bits follow its own look-ups.
     levels.push_back({candidate.spec, candidate.num_keys, candidate.planned.lookups});
     terms.free_bytes -= FirstUnitBytes(candidate);
+    in_memory += BitsOf(candidate, candidate.planned.num_resident) * candidate.num_keys / 8;
   }
+  const auto budget = static_cast<double>(budget_bytes);
+  terms.idle_bytes = std::max(0.0, budget - in_memory);
+  terms.much_is_idle = terms.idle_bytes >= kIdleShare * budget;
   const BitsPlan plan = PlanBits(levels, budget_bytes, kCoarseStepBits);
   terms.value_of_byte = plan.value_of_byte;
   std::optional<RefilterChoice> best;
   for (size_t i = 0; i < candidates.size(); i++) {
     const double wanted = plan.bits_per_key[i];
-    if (!IsWanted(candidates[i], wanted)) continue;
+    if (!IsWanted(candidates[i], wanted, terms)) continue;
     std::optional<RefilterChoice> choice = Weigh(candidates[i], wanted, terms);
     if (!choice.has_value()) continue;
     choice->index = i;
