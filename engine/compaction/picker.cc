@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/compaction/early_compaction.h"
 #include "engine/compaction/fifo_picker.h"
-#include "engine/compaction/garbage.h"
 #include "engine/compaction/small_files.h"
 #include "engine/compaction/tier_drain.h"
 #include "engine/compaction/tiered_picker.h"
@@ -14,7 +14,6 @@ namespace winnow {
 namespace {
 
 constexpr size_t kMinFilesWithinLevelZero = 4;
-constexpr const char* kReadersPassedDeletions = "readers passed many deletions";
 
 bool AnyCompacted(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   for (const auto& file : files) {
@@ -149,10 +148,9 @@ std::unique_ptr<Compaction> FindFromLevelZero(const std::shared_ptr<const Versio
 }
 
 // Before level 0 is due. Not for the price of a base level that is many times as large: its
-// deletions are passed until more have come.
-std::unique_ptr<Compaction> FindGarbageOfLevelZero(const std::shared_ptr<const Version>& version,
-                                                   const ColumnFamilyOptions& options,
-                                                   int base_level)
+// deletions are passed, and its blocks read in vain, until more have come.
+std::unique_ptr<Compaction> FindEarlyOfLevelZero(const std::shared_ptr<const Version>& version,
+                                                 const ColumnFamilyOptions& options, int base_level)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   if (AnyCompacted(version->files(0))) return nullptr;
   auto down = FindIntoBaseLevel(version, base_level);
@@ -279,30 +277,34 @@ std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const V
                                    : FindInLevel(version, options, level);
     if (compaction != nullptr) return compaction;
   }
-  return scores.with_garbage < 0 ? nullptr : FindGarbage(version, options, scores.with_garbage);
+  return scores.early < 0 ? nullptr : FindEarly(version, options, scores.early);
 }
 
 // Of a level whose files are all busy the next one is asked.
-std::unique_ptr<Compaction> CompactionPicker::FindGarbage(
+std::unique_ptr<Compaction> CompactionPicker::FindEarly(
     const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
     int from) const {
   const bool has_tiers = HasTiers(*version, options);
-  if (from == 0 && LevelZeroHasGarbage(*version)) {
+  const char* const reason_of_zero =
+      from == 0 ? EarlyReasonOfLevelZero(*version, options, has_tiers) : nullptr;
+  if (reason_of_zero != nullptr) {
     const int base_level = ComputeLevelTargets(*version, options).base_level;
     auto compaction = has_tiers ? FindInTiers(version, options, 0)
-                                : FindGarbageOfLevelZero(version, options, base_level);
+                                : FindEarlyOfLevelZero(version, options, base_level);
     if (compaction != nullptr) {
-      if (!compaction->inputs[0].empty()) compaction->reason = kReadersPassedDeletions;
+      if (!compaction->inputs[0].empty()) compaction->reason = reason_of_zero;
       return compaction;
     }
   }
   for (int level = std::max(from, 1); level < LastCompactedLevel(*version, options); level++) {
-    const std::optional<GarbagePath> path = PathOfGarbage(*version, options, has_tiers, level);
+    const std::optional<EarlyPath> path = EarlyPathFrom(*version, options, has_tiers, level);
     if (!path.has_value()) continue;
     for (const auto& file : version->files(level)) {
-      if (!IsIdle(*file) || !HasGarbage(*version, *path, *file)) continue;
+      if (!IsIdle(*file)) continue;
+      const char* const reason = EarlyReason(*version, *path, *file);
+      if (reason == nullptr) continue;
       if (auto compaction = OneFileDown(version, options, level, path->below, file)) {
-        compaction->reason = file->garbage_met() ? kReadersPassedDeletions : "many deletions";
+        compaction->reason = reason;
         return compaction;
       }
     }
@@ -320,7 +322,7 @@ std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const V
     // Below level 0 one file goes down, and the level after it is the output.
     if (compaction->output_level != static_cast<int>(level) + 1) continue;
     if (compaction->inputs[level].empty()) break;
-    // That of a file which went for its deletions, too: it need not go again in its turn.
+    // That of a file which went early, too: it need not go again in its turn.
     orders_[static_cast<int>(level)].Picked(compaction->inputs[level]);
   }
   return compaction;

@@ -42,9 +42,9 @@ LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptio
 struct LevelScores {
   std::array<double, kNumLevels> score{};
   int most_urgent = -1;  // level with the highest score >= 1; -1 if none
-  // Nothing is due by size, but a file of this level, or of one below it, is worth compacting for
-  // its deletions; -1 if none is. It is the most urgent then.
-  int with_garbage = -1;
+  // Nothing is due by size, but a file of this level, or of one below it, is worth compacting all
+  // the same (early_compaction.h); -1 if none is. It is the most urgent then.
+  int early = -1;
 
   // Sets `most_urgent` from the scores of levels above `last`.
   void FindMostUrgent(int last);
@@ -98,9 +98,9 @@ class CompactionPicker {
                                                  const ColumnFamilyOptions& options, int level,
                                                  int to, const std::shared_ptr<SstableFile>& file)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // A file of this level, or of one below it, for its deletions.
-  std::unique_ptr<Compaction> FindGarbage(const std::shared_ptr<const Version>& version,
-                                          const ColumnFamilyOptions& options, int from) const
+  // A file of this level, or of one below it, before the level is due.
+  std::unique_ptr<Compaction> FindEarly(const std::shared_ptr<const Version>& version,
+                                        const ColumnFamilyOptions& options, int from) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // From all levels above the last into the last one and each other, where levels are tiers.
   std::unique_ptr<Compaction> FindInTiers(const std::shared_ptr<const Version>& version,

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/compaction/garbage.h"
+#include "engine/compaction/early_compaction.h"
 #include "engine/compaction/tiers.h"
 #include "engine/compaction/trivial_move.h"
 
@@ -151,7 +151,7 @@ std::unique_ptr<Compaction> FindRunToDrain(const std::shared_ptr<const Version>&
   return MoveOfRun(version, options, from, drained);
 }
 
-// Garbage only where nothing is due by size: what is due takes its deletions along. With fifo
+// Early ones only where nothing is due by size: what is due takes its deletions along. With fifo
 // nothing is merged.
 LevelScores CompactionPicker::Scores(const Version& version,
                                      const ColumnFamilyOptions& options) const {
@@ -164,8 +164,8 @@ LevelScores CompactionPicker::Scores(const Version& version,
   }
   const bool is_fifo = options.compaction.kind == CompactionStyle::Kind::kFifo;
   if (scores.most_urgent >= 0 || is_fifo) return scores;
-  scores.with_garbage = LevelWithGarbage(version, options, HasTiers(version, options));
-  scores.most_urgent = scores.with_garbage;
+  scores.early = FirstEarlyLevel(version, options, HasTiers(version, options));
+  scores.most_urgent = scores.early;
   return scores;
 }
 

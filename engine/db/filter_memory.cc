@@ -225,6 +225,8 @@ void DBImpl::KeepFilters(FilterLoading loading) {
   ReportFilterChanges(changes);
   DatabaseLock lock(&mutex_);
   GivePlannedBits(trees, changes.bits);
+  // Idle threads look once a round whether readers have paid for a compaction.
+  if (changes.read_in_vain && !options_.read_only) scheduler_.SignalWork();
   if (changes.refilter.has_value()) jobs_.ProposeRefilter(*std::move(changes.refilter));
   if (changes.is_unfinished) {
     filters_are_kept_ = true;

@@ -125,6 +125,19 @@ std::map<FilterBudget::LevelKey, FilterBudget::LevelRound> FilterBudget::RoundsO
   return rounds;
 }
 
+// By what filters promise: which file a read in vain was of is counted by level only.
+bool FilterBudget::NoteReadsInVain(std::span<const TreeFilter> filters) const {
+  bool any = false;
+  for (const TreeFilter& filter : filters) {
+    const double reads = history_.LastLookups(*filter.file) *
+                         PassingShare(filter.planned, filter.planned.num_resident);
+    if (reads == 0) continue;
+    filter.file->NoteReadsInVain(reads);
+    any = true;
+  }
+  return any;
+}
+
 void FilterBudget::RememberPassing(std::span<const TreeFilter> filters,
                                    std::span<const size_t> num_resident) {
   passing_.clear();
@@ -346,6 +359,7 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
   const std::vector<TreeFilter> before = history_.FiltersOf(trees);
   history_.Observe(trees, seconds);
   Watch(trees, before, counted, seconds);
+  changes.read_in_vain = NoteReadsInVain(before);
   ChooseLeftOut(trees);
   std::vector<TreeFilter> filters = history_.FiltersOf(trees);
   MarkLeftOut(trees, &filters);

@@ -53,6 +53,9 @@ class FilterBudget {
     bool is_unfinished = false;
     std::string alert;              // not empty: the measured rate has left the promised interval
     std::vector<BitsByLevel> bits;  // of new filters, by tree
+    // Look-ups have read blocks in vain since the last call: a table may be worth compacting for
+    // it.
+    bool read_in_vain = false;
     // The one table that is worth refiltering most, for the caller to do when it has time.
     std::optional<PlannedRefilter> refilter;
   };
@@ -112,6 +115,9 @@ class FilterBudget {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Watch(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              std::span<const LevelOutcomes> counted, double seconds)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What look-ups have read since the last call is noted with the tables. False: nothing.
+  bool NoteReadsInVain(std::span<const TreeFilter> filters) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RememberPassing(std::span<const TreeFilter> filters, std::span<const size_t> num_resident)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

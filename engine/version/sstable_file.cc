@@ -160,6 +160,7 @@ void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
   successor->expired_keys_stay = expired_keys_stay;
   successor->NoteRefutable(refutable_lookups());
   successor->NoteUnaskedHits(unasked_hits());
+  successor->NoteReadsInVain(reads_in_vain());
   if (garbage_met()) successor->NoteGarbage();
   successor_ = std::move(successor);
 }

@@ -136,6 +136,13 @@ class SstableFile {
   }
   uint64_t unasked_hits() const { return unasked_hits_.load(std::memory_order_relaxed); }
 
+  // Blocks that look-ups are reckoned to have read since the table was opened for keys that it does
+  // not hold, as far as its filters are watched (FilterBudget). Noted by one thread at a time.
+  void NoteReadsInVain(double reads) const {
+    reads_in_vain_.store(reads_in_vain() + reads, std::memory_order_relaxed);
+  }
+  double reads_in_vain() const { return reads_in_vain_.load(std::memory_order_relaxed); }
+
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
@@ -189,6 +196,7 @@ class SstableFile {
   std::atomic<bool> garbage_met_{false};
   mutable std::atomic<uint64_t> refutable_lookups_{0};
   mutable std::atomic<uint64_t> unasked_hits_{0};
+  mutable std::atomic<double> reads_in_vain_{0};
   const OwningProcess process_;
 };
 

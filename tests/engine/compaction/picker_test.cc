@@ -615,6 +615,84 @@ TEST(CompactionPicker, SmallFilesOfLevelZeroAreMergedBeforeALargeBaseLevelIsRewr
   EXPECT_EQ(down->num_input_files(), 8u);
 }
 
+// Two files of level 5, and below each one of its size.
+class ReadsInVain : public testing::Test {
+ protected:
+  ReadsInVain() {
+    tree_.AddTable(5, 10, 15, 20 << 10);
+    tree_.AddTable(5, 30, 35, 20 << 10);
+    tree_.AddTable(6, 10, 20, 20 << 10);
+    tree_.AddTable(6, 30, 40, 20 << 10);
+    version_ = tree_.version();
+    for (int level : {5, 6}) {
+      for (const auto& file : version_->files(level)) {
+        total_bytes_ += static_cast<double>(file->metadata().file_bytes);
+      }
+    }
+  }
+
+  // So many reads of one file of level 5 that they come to `share` of what merging it costs: half
+  // of all there is, read and written.
+  void Read(size_t index, double share) {
+    const SstableFile& file = *version_->files(5)[index];
+    const SstableFigures& figures = file.reader()->figures();
+    const double block =
+        static_cast<double>(figures.data_bytes) / static_cast<double>(figures.num_data_blocks);
+    file.NoteReadsInVain(share * total_bytes_ / block);
+  }
+  std::unique_ptr<Compaction> Pick() { return picker_.Pick(version_, options_); }
+
+  Tree tree_;
+  std::shared_ptr<const Version> version_;
+  double total_bytes_ = 0;
+  ColumnFamilyOptions options_;
+  CompactionPicker picker_;
+};
+
+TEST_F(ReadsInVain, PayForACompactionOnceTheyHaveReadAsMuch) {
+  EXPECT_EQ(Pick(), nullptr);
+  Read(0, 0.4);
+  Read(1, 0.99);
+  EXPECT_EQ(Pick(), nullptr);
+  Read(1, 0.02);
+  const auto compaction = Pick();
+  ASSERT_NE(compaction, nullptr);
+  EXPECT_STREQ(compaction->reason, "look-ups read blocks in vain");
+  EXPECT_EQ(compaction->output_level, 6);
+  EXPECT_EQ(compaction->inputs[5], Version::Files{version_->files(5)[1]});
+  EXPECT_EQ(compaction->inputs[6], Version::Files{version_->files(6)[1]});
+}
+
+TEST_F(ReadsInVain, PayForNothingWhereNothingLiesBelow) {
+  for (const auto& file : version_->files(6)) file->NoteReadsInVain(1e6);
+  EXPECT_EQ(Pick(), nullptr);
+}
+
+TEST_F(ReadsInVain, PayForNothingWhereLevelsAreTiers) {
+  options_.compaction = *ParseCompactionStyle("lazy_leveled");
+  Read(0, 100);
+  const auto compaction = Pick();
+  EXPECT_TRUE(compaction == nullptr ||
+              std::string_view(compaction->reason) != "look-ups read blocks in vain");
+}
+
+TEST_F(ReadsInVain, OfLevelZeroAreSummedAndTakeItDownWhole) {
+  tree_.AddTable(0, 12, 33, 20 << 10);
+  tree_.AddTable(0, 14, 31, 20 << 10);
+  version_ = tree_.version();
+  const auto read = [&](double reads) {
+    for (const auto& file : version_->files(0)) file->NoteReadsInVain(reads);
+  };
+  read(1);
+  EXPECT_EQ(Pick(), nullptr);
+  read(50);
+  const auto compaction = Pick();
+  ASSERT_NE(compaction, nullptr);
+  EXPECT_STREQ(compaction->reason, "look-ups read blocks in vain");
+  EXPECT_EQ(compaction->inputs[0].size(), 2u);
+  EXPECT_EQ(compaction->inputs[5].size(), 2u);
+}
+
 TEST(BottommostLevelChecker, KnowsWhichKeysADeeperLevelCanHold) {
   for (const uint64_t seed : Seeds(100)) {
     SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
