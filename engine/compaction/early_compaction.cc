@@ -67,22 +67,27 @@ bool ReadersHavePaid(const Version& version, const EarlyPath& path, const Sstabl
   return below > 0 && paid >= BytesToMerge(file.metadata().file_bytes + below);
 }
 
-bool ReadersHavePaidForLevelZero(const Version& version, const ColumnFamilyOptions& options)
+// What would go from level 0 into the base level, but for detours around damage.
+struct LevelZeroMerge {
+  size_t num_files = 0;  // of level 0
+  uint64_t bytes = 0;    // theirs
+  uint64_t bytes_below = 0;
+};
+
+LevelZeroMerge MergeOfLevelZero(const Version& version, const ColumnFamilyOptions& options)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   Version::Files files;
-  double paid = 0;
   for (const auto& file : version.files(0)) {
-    if (!IsIdle(*file)) continue;
-    files.push_back(file);
-    paid += BytesReadInVain(*file);
+    if (IsIdle(*file)) files.push_back(file);
   }
-  if (paid < BytesToMerge(std::max<uint64_t>(1, TotalBytes(files)))) [[likely]]
-    return false;
+  LevelZeroMerge merge;
+  merge.num_files = files.size();
+  merge.bytes = TotalBytes(files);
+  if (files.empty()) return merge;
   const int base_level = ComputeLevelTargets(version, options).base_level;
-  const uint64_t below =
+  merge.bytes_below =
       TotalBytes(version.Overlapping(base_level, RangeOf(files, version.comparator())));
-  const bool meet_any = below > 0 || files.size() > 1;
-  return meet_any && paid >= BytesToMerge(TotalBytes(files) + below);
+  return merge;
 }
 
 }  // namespace
@@ -114,10 +119,24 @@ const char* EarlyReason(const Version& version, const EarlyPath& path, const Sst
 
 const char* EarlyReasonOfLevelZero(const Version& version, const ColumnFamilyOptions& options,
                                    bool has_tiers) {
+  bool passed = false;
+  double paid = 0;
   for (const auto& file : version.files(0)) {
-    if (IsIdle(*file) && ReadersPassed(*file)) return kReadersPassedDeletions;
+    if (!IsIdle(*file)) continue;
+    passed = passed || ReadersPassed(*file);
+    paid += BytesReadInVain(*file);
   }
-  return !has_tiers && ReadersHavePaidForLevelZero(version, options) ? kReadInVain : nullptr;
+  if (has_tiers) return passed ? kReadersPassedDeletions : nullptr;
+  if (!passed && paid == 0) [[likely]]
+    return nullptr;
+  const LevelZeroMerge merge = MergeOfLevelZero(version, options);
+  if (passed && static_cast<double>(merge.bytes_below) <=
+                    static_cast<double>(merge.bytes) * options.level_size_multiplier) {
+    return kReadersPassedDeletions;
+  }
+  const bool meet_any = merge.bytes_below > 0 || merge.num_files > 1;
+  return meet_any && paid > 0 && paid >= BytesToMerge(merge.bytes + merge.bytes_below) ? kReadInVain
+                                                                                       : nullptr;
 }
 
 int FirstEarlyLevel(const Version& version, const ColumnFamilyOptions& options, bool has_tiers) {

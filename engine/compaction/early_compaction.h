@@ -36,13 +36,16 @@ std::optional<EarlyPath> EarlyPathFrom(const Version& version, const ColumnFamil
 // is merged where it goes could be dropped.
 //
 // For reads in vain (SstableFile::NoteReadsInVain): they have read as many bytes as the compaction
-// would read and write. Whatever comes next, no more than twice is spent of what would have been
-// best, be it to compact the file at once or never (Karlin et al., "Competitive snoopy caching",
-// 1988, on renting and buying).
+// would read and write. To merge a byte takes about as long as to read one in vain from the
+// system's cache, and less than from a disk. Whatever comes next, no more than twice is spent of
+// what would have been best, be it to compact the file at once or never (Karlin et al.,
+// "Competitive snoopy caching", 1988, on renting and buying).
 const char* EarlyReason(const Version& version, const EarlyPath& path, const SstableFile& file);
 
 // The same of level 0, whose idle files go together. Deletions count only where iterators have
-// passed them: as a rule files wait here for others.
+// passed them: as a rule files wait here for others. Nor do they where levels are no tiers and the
+// base level is many times as large, all of which would be the price: they are passed until more
+// have come.
 const char* EarlyReasonOfLevelZero(const Version& version, const ColumnFamilyOptions& options,
                                    bool has_tiers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 

@@ -147,18 +147,13 @@ std::unique_ptr<Compaction> FindFromLevelZero(const std::shared_ptr<const Versio
   return down;
 }
 
-// Before level 0 is due. Not for the price of a base level that is many times as large: its
-// deletions are passed, and its blocks read in vain, until more have come.
+// Before level 0 is due.
 std::unique_ptr<Compaction> FindEarlyOfLevelZero(const std::shared_ptr<const Version>& version,
                                                  const ColumnFamilyOptions& options, int base_level)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   if (AnyCompacted(version->files(0))) return nullptr;
   auto down = FindIntoBaseLevel(version, base_level);
-  if (down == nullptr) return nullptr;
-  const auto below = static_cast<double>(TotalBytes(down->inputs[static_cast<size_t>(base_level)]));
-  const auto above = static_cast<double>(TotalBytes(down->inputs[0]));
-  if (below > above * options.level_size_multiplier) return nullptr;
-  JoinSmallNeighbours(options, down.get());
+  if (down != nullptr) JoinSmallNeighbours(options, down.get());
   return down;
 }
 

@@ -427,8 +427,8 @@ class DBImpl final : public DB, private IteratorOwner {
   // How a round begins: the trees, and the seconds since the last one. False: there is none to do.
   bool BeginFilterRound(std::vector<FamilyTree>* trees, double* seconds, bool* is_first)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(filter_round_) ABSL_LOCKS_EXCLUDED(database_mutex);
-  // What look-ups met so far, by level.
-  std::vector<LevelOutcomes> CountedOutcomes();
+  // What look-ups met so far.
+  LookupOutcomes CountedOutcomes();
   void ReportFilterChanges(const FilterBudget::Changes& changes);
   // InvalidArgument if one unit of each file does not fit.
   absl::Status CheckFilterBudget(uint64_t budget_bytes) const

@@ -154,9 +154,15 @@ bool DBImpl::BeginFilterRound(std::vector<FamilyTree>* trees, double* seconds, b
 }
 
 // Seeks ask other filters of the same files, by prefix or by range, and say nothing of look-ups.
-std::vector<LevelOutcomes> DBImpl::CountedOutcomes() {
+LookupOutcomes DBImpl::CountedOutcomes() {
+  const Recorder::Totals totals = recorder_.Sum();
+  const auto ticker = [&](Ticker which) { return totals.tickers[static_cast<size_t>(which)]; };
+  LookupOutcomes counted;
+  counted.blocks_read = ticker(Ticker::kDataBlocksRead);
+  counted.blocks_in_memory =
+      ticker(Ticker::kBlockCacheHits) + ticker(Ticker::kFalsePositiveCacheHits);
   std::map<std::pair<uint32_t, int>, LevelOutcomes> by_level;
-  for (const auto& [key, counts] : recorder_.Sum().filters) {
+  for (const auto& [key, counts] : totals.filters) {
     if (key.call == FilterCall::kSeek) continue;
     LevelOutcomes& outcomes = by_level[{key.family_id, key.level}];
     outcomes.family_id = key.family_id;
@@ -165,8 +171,7 @@ std::vector<LevelOutcomes> DBImpl::CountedOutcomes() {
     outcomes.false_positives += counts.false_positive;
     outcomes.true_positives += counts.true_positive;
   }
-  std::vector<LevelOutcomes> counted;
-  for (const auto& [key, outcomes] : by_level) counted.push_back(outcomes);
+  for (const auto& [key, outcomes] : by_level) counted.levels.push_back(outcomes);
   return counted;
 }
 
@@ -206,7 +211,7 @@ void DBImpl::KeepFilters(FilterLoading loading) {
   double seconds = 0;
   bool is_first = false;
   if (!BeginFilterRound(&trees, &seconds, &is_first)) return;
-  const std::vector<LevelOutcomes> counted = CountedOutcomes();
+  const LookupOutcomes counted = CountedOutcomes();
   if (is_first) filter_budget_.Begin(counted);
   // From the first unit on: planning, which gets longer with the number of tables, leaves time for
   // some in every round.

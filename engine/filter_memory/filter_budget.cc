@@ -97,9 +97,11 @@ LevelOutcomes Latest(const LevelOutcomes& before, const LevelOutcomes& now) {
 
 }  // namespace
 
-void FilterBudget::Begin(std::span<const LevelOutcomes> counted) {
+void FilterBudget::Begin(const LookupOutcomes& counted) {
   MutexLock lock(&mutex_);
-  for (const LevelOutcomes& now : counted) {
+  blocks_read_ = counted.blocks_read;
+  blocks_in_memory_ = counted.blocks_in_memory;
+  for (const LevelOutcomes& now : counted.levels) {
     LevelOutcomes& at_last = counted_[{now.family_id, now.level}];
     at_last = Latest(at_last, now);
   }
@@ -125,14 +127,22 @@ std::map<FilterBudget::LevelKey, FilterBudget::LevelRound> FilterBudget::RoundsO
   return rounds;
 }
 
-// By what filters promise: which file a read in vain was of is counted by level only.
-bool FilterBudget::NoteReadsInVain(std::span<const TreeFilter> filters) const {
+// Under a budget, which makes filters weak, and by what they promise, since which file a read in
+// vain was of is counted by level only; and of what they let through the part that was read from
+// files.
+bool FilterBudget::NoteReadsInVain(std::span<const TreeFilter> filters,
+                                   const LookupOutcomes& counted) {
+  const double read = Since(blocks_read_, counted.blocks_read);
+  const double in_memory = Since(blocks_in_memory_, counted.blocks_in_memory);
+  blocks_read_ = counted.blocks_read;
+  blocks_in_memory_ = counted.blocks_in_memory;
+  if (read == 0 || limit_bytes() == 0) return false;
   bool any = false;
   for (const TreeFilter& filter : filters) {
-    const double reads = history_.LastLookups(*filter.file) *
-                         PassingShare(filter.planned, filter.planned.num_resident);
-    if (reads == 0) continue;
-    filter.file->NoteReadsInVain(reads);
+    const double passed = history_.LastLookups(*filter.file) *
+                          PassingShare(filter.planned, filter.planned.num_resident);
+    if (passed == 0) continue;
+    filter.file->NoteReadsInVain(passed * read / (read + in_memory));
     any = true;
   }
   return any;
@@ -351,15 +361,15 @@ void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const Tre
 }
 
 FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
-                                         std::span<const LevelOutcomes> counted, double seconds,
+                                         const LookupOutcomes& counted, double seconds,
                                          absl::FunctionRef<bool()> must_give_way) {
   Changes changes;
   MutexLock lock(&mutex_);
   // First of all, since what was counted until now was let through by what is in memory now.
   const std::vector<TreeFilter> before = history_.FiltersOf(trees);
   history_.Observe(trees, seconds);
-  Watch(trees, before, counted, seconds);
-  changes.read_in_vain = NoteReadsInVain(before);
+  Watch(trees, before, counted.levels, seconds);
+  changes.read_in_vain = NoteReadsInVain(before, counted);
   ChooseLeftOut(trees);
   std::vector<TreeFilter> filters = history_.FiltersOf(trees);
   MarkLeftOut(trees, &filters);

@@ -33,6 +33,14 @@ struct LevelOutcomes {
   uint64_t true_positives = 0;
 };
 
+// Of all levels; and how many of the blocks that they came to were read from files, and how many
+// were in the block cache, or remembered not to hold the key.
+struct LookupOutcomes {
+  std::vector<LevelOutcomes> levels;
+  uint64_t blocks_read = 0;
+  uint64_t blocks_in_memory = 0;
+};
+
 // Thread-safe. Who wants a report waits while units are read from files, until that gives way: the
 // lock is held meanwhile, which no look-up and no other work takes.
 class FilterBudget {
@@ -62,14 +70,14 @@ class FilterBudget {
 
   // Before the first call of Keep under a limit that came late: what was counted until then was let
   // through by filters that nobody watched.
-  void Begin(std::span<const LevelOutcomes> counted) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Begin(const LookupOutcomes& counted) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Plans anew and makes it so, as far as files can be read. `seconds` have passed since the last
   // call: the caller lets calls follow each other in the order in which trees, counts and seconds
   // were taken. Without a limit everything is loaded. `must_give_way` is asked before each unit is
   // read: true ends the loading.
-  Changes Keep(std::span<const FamilyTree> trees, std::span<const LevelOutcomes> counted,
-               double seconds, absl::FunctionRef<bool()> must_give_way) ABSL_LOCKS_EXCLUDED(mutex_);
+  Changes Keep(std::span<const FamilyTree> trees, const LookupOutcomes& counted, double seconds,
+               absl::FunctionRef<bool()> must_give_way) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // RefilterPlanner::Note.
   void NoteRefilter(const PlannedRefilter& refilter, const absl::Status& status, bool is_done)
@@ -116,8 +124,8 @@ class FilterBudget {
   void Watch(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              std::span<const LevelOutcomes> counted, double seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What look-ups have read since the last call is noted with the tables. False: nothing.
-  bool NoteReadsInVain(std::span<const TreeFilter> filters) const
+  // What look-ups have read in vain since the last call is noted with the tables. False: nothing.
+  bool NoteReadsInVain(std::span<const TreeFilter> filters, const LookupOutcomes& counted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RememberPassing(std::span<const TreeFilter> filters, std::span<const size_t> num_resident)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -147,6 +155,8 @@ class FilterBudget {
   Mutex mutex_;
   LookupHistory history_ ABSL_GUARDED_BY(mutex_);
   std::map<LevelKey, LevelOutcomes> counted_ ABSL_GUARDED_BY(mutex_);  // at the last call
+  uint64_t blocks_read_ ABSL_GUARDED_BY(mutex_) = 0;                   // then
+  uint64_t blocks_in_memory_ ABSL_GUARDED_BY(mutex_) = 0;
   // For reports: with look-ups that came to files without a filter in memory, all of which pass.
   std::map<LevelKey, RateWatch> watches_ ABSL_GUARDED_BY(mutex_);
   RateWatch watch_ ABSL_GUARDED_BY(mutex_);

@@ -43,7 +43,8 @@ memory: absent keys with an eighth to all of the memory that 10 bits a key would
 reads of files in vain, of filters as of data, and time; Winnow's ribbon filters with
 --filter_memory_budget beside RocksDB's, in partitions in its cache, which has the same memory, and a
 sixteenth of the full filters for data (--num, default 10000000). Before each budget is measured the
-same look-ups run for 45 seconds, so that filters are what they will stay, and no cache is empty.
+same look-ups run for 90 seconds, so that tables and filters are what they will stay, and no cache
+is empty.
 
 instructions: how many instructions Get, MultiGet, Put, Seek and Next take, counted by callgrind, so
 that a loss is seen on a busy machine; compared with bench/engine/instruction_counts.json, which

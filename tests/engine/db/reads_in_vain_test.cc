@@ -66,7 +66,7 @@ class ReadsInVainTest : public testing::Test {
     std::string value;
     for (int round = 0; round < rounds; round++) {
       for (int i = 0; i < 20'000; i++) {
-        const std::string key = KeyAt(2 * (random() % kNumKeys) + 1);
+        const std::string key = absl::StrCat(KeyAt(random() % (2 * kNumKeys)), "/", random());
         ASSERT_TRUE(absl::IsNotFound((*db_)->Get(ReadOptions(), key, &value)));
       }
       if (budget_ != 0) {
@@ -103,6 +103,7 @@ Options Budgeted(uint64_t budget) {
   Options options = MemoryDb::Quiet();
   options.disable_auto_compactions = false;
   options.filter_memory_budget = budget;
+  options.block_cache_bytes = 64 << 10;
   return options;
 }
 
@@ -124,6 +125,18 @@ TEST_F(ReadsInVainTest, MakeNoWorkWhereCompactionsAreOff) {
   options.disable_auto_compactions = true;
   Open(options);
   Ask(10);
+  EXPECT_GT(FilesAbove(), 0u);
+  EXPECT_EQ(events_->count(), 0);
+}
+
+TEST_F(ReadsInVainTest, CostNothingWhereBlocksAreInTheCache) {
+  Options options = Budgeted(budget_);
+  options.block_cache_bytes = 64 << 20;
+  Open(options);
+  const auto everything = (*db_)->NewIterator(ReadOptions());
+  for (everything->SeekToFirst(); everything->Valid(); everything->Next()) {
+  }
+  Ask(30);
   EXPECT_GT(FilesAbove(), 0u);
   EXPECT_EQ(events_->count(), 0);
 }

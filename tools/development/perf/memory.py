@@ -17,9 +17,10 @@ SHARES = tuple(fractions.Fraction(1, over) for over in (8, 4, 3, 2)) + (
 # filters, and the same for every budget.
 CACHE_SHARE = fractions.Fraction(1, 16)
 ENGINES = ("winnow", "rocksdb")
-# Of the same look-ups before they are measured: Winnow makes filters anew for what is asked of which
-# level, a file at a time, as it would all along. Not in runs that are small for a look at the table.
-SETTLING_SECONDS = 45
+# Of the same look-ups before they are measured: Winnow compacts what is read in vain, and makes
+# filters anew for what is asked of which level, a file at a time, as it would all along. Not in runs
+# that are small for a look at the table.
+SETTLING_SECONDS = 90
 FEWEST_TO_SETTLE = 1_000_000
 BATCH = 32
 # As they come, but for the kind that README advises where memory is short.
