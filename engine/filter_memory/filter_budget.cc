@@ -12,6 +12,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <thread>
 #include <tuple>
 
@@ -82,6 +83,35 @@ struct WeightedRates {
   }
 };
 
+double ResidentBytes(const TreeFilter& filter) {
+  double bytes = 0;
+  for (size_t i = 0; i < filter.planned.num_resident; i++) {
+    bytes += static_cast<double>(filter.planned.steps[i].bytes);
+  }
+  return bytes;
+}
+
+// What the filters of a family's last level have in memory, and let through.
+struct LastLevelFilters {
+  double keys = 0;
+  double bytes = 0;
+  double passed = 0;
+
+  void Add(const TreeFilter& filter, double let_through) {
+    keys += filter.num_keys;
+    bytes += ResidentBytes(filter);
+    passed += let_through;
+  }
+
+  // Reads in vain here that a filter of another level causes, by having more memory for its keys
+  // than it would have here: each further bit a key would halve what passes.
+  double ReadsFor(const TreeFilter& filter) const {
+    if (keys == 0) return 0;
+    const double more_bytes = ResidentBytes(filter) - bytes / keys * filter.num_keys;
+    return std::max(0.0, more_bytes) * 8 / keys * std::numbers::ln2 * passed;
+  }
+};
+
 // Counts of a thread that ended without memory are lost.
 double Since(uint64_t before, uint64_t now) {
   return now > before ? static_cast<double>(now - before) : 0;
@@ -137,15 +167,24 @@ bool FilterBudget::NoteReadsInVain(std::span<const TreeFilter> filters,
   blocks_read_ = counted.blocks_read;
   blocks_in_memory_ = counted.blocks_in_memory;
   if (read == 0 || limit_bytes() == 0) return false;
+  std::map<size_t, LastLevelFilters> last_levels;
+  for (const TreeFilter& filter : filters) {
+    if (filter.is_of_last_level) last_levels[filter.family].Add(filter, Passed(filter));
+  }
   bool any = false;
   for (const TreeFilter& filter : filters) {
-    const double passed = history_.LastLookups(*filter.file) *
-                          PassingShare(filter.planned, filter.planned.num_resident);
-    if (passed == 0) continue;
-    filter.file->NoteReadsInVain(passed * read / (read + in_memory));
+    double reads = Passed(filter);
+    if (!filter.is_of_last_level) reads += last_levels[filter.family].ReadsFor(filter);
+    if (reads == 0) continue;
+    filter.file->NoteReadsInVain(reads * read / (read + in_memory));
     any = true;
   }
   return any;
+}
+
+double FilterBudget::Passed(const TreeFilter& filter) const {
+  return history_.LastLookups(*filter.file) *
+         PassingShare(filter.planned, filter.planned.num_resident);
 }
 
 void FilterBudget::RememberPassing(std::span<const TreeFilter> filters,

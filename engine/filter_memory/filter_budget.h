@@ -127,6 +127,8 @@ class FilterBudget {
   // What look-ups have read in vain since the last call is noted with the tables. False: nothing.
   bool NoteReadsInVain(std::span<const TreeFilter> filters, const LookupOutcomes& counted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // By the filter, of the look-ups since the last call.
+  double Passed(const TreeFilter& filter) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RememberPassing(std::span<const TreeFilter> filters, std::span<const size_t> num_resident)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Which families do without the filters of their last level from now on.

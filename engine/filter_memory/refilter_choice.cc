@@ -37,8 +37,8 @@ double FirstUnitBytes(const RefilterCandidate& candidate) {
 }
 
 // A filter that uses up memory which lies idle may come nearer to the plan.
-constexpr double kIdleShare = 1.0 / 16;
-constexpr double kToleratedWhereIdle = 1.1;
+constexpr double kIdleShare = 1.0 / 32;
+constexpr double kToleratedWhereIdle = 1.05;
 
 // What holds for all tables.
 struct Terms {

@@ -137,7 +137,8 @@ class SstableFile {
   uint64_t unasked_hits() const { return unasked_hits_.load(std::memory_order_relaxed); }
 
   // Blocks that look-ups are reckoned to have read since the table was opened for keys that it does
-  // not hold, as far as its filters are watched (FilterBudget). Noted by one thread at a time.
+  // not hold, as far as its filters are watched (FilterBudget), and those in the last level that
+  // the memory of its filter would have saved there. Noted by one thread at a time.
   void NoteReadsInVain(double reads) const {
     reads_in_vain_.store(reads_in_vain() + reads, std::memory_order_relaxed);
   }

@@ -289,7 +289,7 @@ struct Options : ColumnFamilyOptions {
   // itself, to one SSTable at a time and when it has nothing else to do, where another filter would
   // save the look-ups of the last minutes more than twice the blocks that are read and written for
   // it: one that is too small or too large by a quarter, of another kind than `filter`, or missing;
-  // or too small by a tenth, where a sixteenth of the budget lies idle.
+  // or too small by a twentieth, where a thirty-second of the budget lies idle.
   // In the same families, where they are leveled, files are compacted before their level is due
   // once look-ups are reckoned to have read as many bytes of them in vain as that reads and writes.
   // Range filters ("+range:BITS") are no part of the budget: they have the bits
