@@ -61,13 +61,21 @@ struct DatabaseJobs::RefilterJob {
   uint64_t first_new_number = 0;
   std::set<uint64_t> done;
 
-  // Whether a filter is of about the planned size, by its first unit.
+  // Whether a filter is of about the planned size, by its first unit; and whether all of its units
+  // come to what is planned, for which two are written: one of so few bits that it was not cut may
+  // be as large as the first of them.
   bool HasPlannedSize(int level, const std::vector<filter::BuiltUnit>& units,
                       uint64_t num_keys) const {
     if (units.empty()) return true;
-    const double planned =
-        unit_bits[static_cast<size_t>(level)].front() * static_cast<double>(num_keys) / 8;
-    return IsAboutAsPlanned(static_cast<double>(units.front().bytes), planned);
+    const std::vector<double>& wanted = unit_bits[static_cast<size_t>(level)];
+    const auto bytes_of = [num_keys](double bits) {
+      return bits * static_cast<double>(num_keys) / 8;
+    };
+    double bytes = 0;
+    for (const filter::BuiltUnit& unit : units) bytes += static_cast<double>(unit.bytes);
+    const double planned = bytes_of(wanted.size() > 1 ? wanted[0] + wanted[1] : wanted[0]);
+    return IsAboutAsPlanned(static_cast<double>(units.front().bytes), bytes_of(wanted[0])) &&
+           IsAboutAsPlanned(std::min(bytes, planned), planned);
   }
   std::set<uint64_t> damaged;      // not to be tried again
   std::set<uint64_t> without_own;  // whose own filter is damaged
