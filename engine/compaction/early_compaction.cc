@@ -121,13 +121,16 @@ const char* EarlyReasonOfLevelZero(const Version& version, const ColumnFamilyOpt
                                    bool has_tiers) {
   bool passed = false;
   double paid = 0;
+  uint64_t bytes = 0;
   for (const auto& file : version.files(0)) {
     if (!IsIdle(*file)) continue;
+    bytes += file->metadata().file_bytes;
     passed = passed || ReadersPassed(*file);
     paid += BytesReadInVain(*file);
   }
   if (has_tiers) return passed ? kReadersPassedDeletions : nullptr;
-  if (!passed && paid == 0) [[likely]]
+  // As in ReadersHavePaid: before anything below is looked at.
+  if (!passed && paid < BytesToMerge(std::max<uint64_t>(1, bytes))) [[likely]]
     return nullptr;
   const LevelZeroMerge merge = MergeOfLevelZero(version, options);
   if (passed && static_cast<double>(merge.bytes_below) <=
@@ -135,8 +138,8 @@ const char* EarlyReasonOfLevelZero(const Version& version, const ColumnFamilyOpt
     return kReadersPassedDeletions;
   }
   const bool meet_any = merge.bytes_below > 0 || merge.num_files > 1;
-  return meet_any && paid > 0 && paid >= BytesToMerge(merge.bytes + merge.bytes_below) ? kReadInVain
-                                                                                       : nullptr;
+  const bool have_paid = meet_any && paid >= BytesToMerge(merge.bytes + merge.bytes_below);
+  return have_paid ? kReadInVain : nullptr;
 }
 
 int FirstEarlyLevel(const Version& version, const ColumnFamilyOptions& options, bool has_tiers) {

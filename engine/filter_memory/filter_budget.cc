@@ -84,11 +84,7 @@ struct WeightedRates {
 };
 
 double ResidentBytes(const TreeFilter& filter) {
-  double bytes = 0;
-  for (size_t i = 0; i < filter.planned.num_resident; i++) {
-    bytes += static_cast<double>(filter.planned.steps[i].bytes);
-  }
-  return bytes;
+  return static_cast<double>(BytesOf(filter.planned, filter.planned.num_resident));
 }
 
 // What the filters of a family's last level have in memory, and let through.

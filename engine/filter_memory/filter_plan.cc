@@ -144,6 +144,12 @@ FilterPlan PlanFilterMemory(std::span<const PlannedFilter> filters, uint64_t bud
   return Planner(filters, budget_bytes, replacement_gain).Run();
 }
 
+uint64_t BytesOf(const PlannedFilter& filter, size_t count) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count; i++) bytes += filter.steps[i].bytes;
+  return bytes;
+}
+
 double PassingShare(const PlannedFilter& filter, size_t count) {
   double share = 1;
   for (size_t i = 0; i < count; i++) share *= filter.steps[i].rate;

@@ -53,6 +53,8 @@ FilterPlan PlanFilterMemory(std::span<const PlannedFilter> filters, uint64_t bud
 
 // The share of look-ups that its first `count` steps let through.
 double PassingShare(const PlannedFilter& filter, size_t count);
+// What those steps take.
+uint64_t BytesOf(const PlannedFilter& filter, size_t count);
 // Of filters whose first `num_resident` steps are in memory: what PlanFilterMemory makes least.
 double NeedlessReads(std::span<const PlannedFilter> filters, std::span<const size_t> num_resident);
 

@@ -16,11 +16,8 @@ bool IsNear(double bits, double wanted, double num_keys) {
 }
 
 double BitsOf(const RefilterCandidate& candidate, size_t num_units) {
-  double bytes = 0;
-  for (size_t i = 0; i < num_units; i++) {
-    bytes += static_cast<double>(candidate.planned.steps[i].bytes);
-  }
-  return bytes * 8 / std::max(candidate.num_keys, 1.0);
+  return static_cast<double>(BytesOf(candidate.planned, num_units)) * 8 /
+         std::max(candidate.num_keys, 1.0);
 }
 
 // Units come and go: it is enough that some number of them is what is wanted.
@@ -128,7 +125,7 @@ std::optional<RefilterChoice> ChooseRefilter(std::span<const RefilterCandidate> 
     // Each table is a level of its own in this plan, so that its bits follow its own look-ups.
     levels.push_back({candidate.spec, candidate.num_keys, candidate.planned.lookups});
     terms.free_bytes -= FirstUnitBytes(candidate);
-    in_memory += BitsOf(candidate, candidate.planned.num_resident) * candidate.num_keys / 8;
+    in_memory += static_cast<double>(BytesOf(candidate.planned, candidate.planned.num_resident));
   }
   const auto budget = static_cast<double>(budget_bytes);
   terms.idle_bytes = std::max(0.0, budget - in_memory);
