@@ -179,6 +179,33 @@ TEST(RefilterBudget, TooFewBytesAreRefusedWithTheFewestThatWork) {
   }
 }
 
+// Of three bits a key one unit is written, of five two: the first of them is about as large.
+TEST(RefilterBudget, OneUnitAsLargeAsTheFirstOfTwoIsNotTakenForBoth) {
+  constexpr uint64_t kMany = 200'000;
+  Options in_few_tables = ManyTables(1 << 20);
+  in_few_tables.target_file_bytes = 1 << 20;
+  in_few_tables.filter = "ribbon";
+  MemoryDb db(in_few_tables);
+  FillNumbers(db, kMany);
+  const size_t files = FilesNamed(db, ".sst").size();
+  RefilterOptions options;
+  options.filter_memory_budget = kMany * 3 / 8;
+  EXPECT_EQ(RefilterOrFail(db, options).files_refiltered, files);
+  EXPECT_EQ(RefilterOrFail(db, options).files_current, files);
+  const auto all_bytes = [&] {
+    const Json budget = Budget(*db);
+    return budget["resident_bytes"].get<uint64_t>() + budget["dropped_bytes"].get<uint64_t>();
+  };
+  const uint64_t few = all_bytes();
+  EXPECT_LE(few, options.filter_memory_budget);
+
+  options.filter_memory_budget = kMany * 5 / 8;
+  EXPECT_EQ(RefilterOrFail(db, options).files_refiltered, files);
+  EXPECT_GT(all_bytes(), few * 5 / 4);
+  EXPECT_EQ(RefilterOrFail(db, options).files_current, files);
+  ExpectNumbers(db, kMany);
+}
+
 // What flushes and compactions write while the call runs is of the budget that is in force.
 TEST(RefilterBudget, SizesWhatIsWrittenMeanwhileToo) {
   MemoryDb db(ManyTables(1 << 20));
