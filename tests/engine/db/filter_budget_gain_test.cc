@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -15,12 +14,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/filter_budget_json.h"
 #include "tests/support/steady_clock_hook.h"
 
 namespace winnow::filter_budget_gain {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr uint64_t kNumKeys = 200'000;
 constexpr char kValue[] = "a value of so many bytes";
@@ -110,8 +108,6 @@ class FilterBudgetGain : public testing::Test {
     ASSERT_TRUE(info.ok()) << info.status();
   }
 
-  Json Budget() { return Json::parse(*db_->GetProperty("winnow.filter-budget-json")); }
-
   // The share of the needless reads that is left, of a database whose filters take the same memory.
   void Measure(const Distribution& places, double most_left) {
     constexpr uint64_t kLookups = 150'000;
@@ -126,17 +122,18 @@ class FilterBudgetGain : public testing::Test {
     NeedlessReads(10 * kLookups, places, 3);
     AdvanceSteadyClock(std::chrono::hours(1));
     PlanAndRefilter(bytes + 1);
-    EXPECT_LE(Budget()["resident_bytes"], bytes + 1);
+    EXPECT_LE(FilterBudgetJson(*db_)["resident_bytes"], bytes + 1);
     const double promised =
         db_->PlanFilters(bytes + 1)->now.needless_reads_per_miss * static_cast<double>(kLookups);
     const uint64_t as_planned = NeedlessReads(kLookups, places, 4);
     const double left = static_cast<double>(as_planned) / static_cast<double>(with_uniform_bits);
     RecordProperty("share_of_needless_reads_left", absl::StrCat(left));
-    EXPECT_LE(left, most_left) << as_planned << " of " << with_uniform_bits << "\n" << Budget();
+    EXPECT_LE(left, most_left) << as_planned << " of " << with_uniform_bits << "\n"
+                               << FilterBudgetJson(*db_);
     // Two numbers of chance: what is measured, and the filters themselves.
     EXPECT_NEAR(static_cast<double>(as_planned), promised,
                 3.29 * std::sqrt(promised) + 0.03 * promised)
-        << Budget();
+        << FilterBudgetJson(*db_);
     for (uint64_t i = 0; i < kNumKeys; i += 11) ASSERT_EQ(db_.Get(KeyAt(i)), kValue);
   }
 

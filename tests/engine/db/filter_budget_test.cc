@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/filter_budget_json.h"
 #include "tests/support/steady_clock_hook.h"
 #include "winnow/event_listener.h"
 
@@ -26,10 +27,6 @@ constexpr uint64_t kKiB = 1024;
 
 // Even numbers are there, odd ones are not.
 std::string KeyAt(uint64_t i) { return absl::StrCat("key", 10'000'000 + i); }
-
-Json Budget(DB& db) {
-  return Json::parse(*db.GetProperty(db.DefaultColumnFamily(), "winnow.filter-budget-json"));
-}
 
 // Tables of about 1800 keys each, at the last level.
 Options ManyTables() {
@@ -46,6 +43,7 @@ void Fill(MemoryDb* db, uint64_t num_keys) {
 void FillLastLevel(MemoryDb* db, uint64_t num_keys) {
   Fill(db, num_keys);
   db->CompactAll();
+  SettledFilterBudgetJson(**db);
 }
 
 // Blocks that look-ups of absent keys near those of [begin, end) come to.
@@ -65,7 +63,7 @@ uint64_t AskForAbsent(DB& db, uint64_t begin, uint64_t end, uint64_t seed, int t
 
 // Every change of the budget plans anew, with what was measured.
 void Replan(DB& db) {
-  const uint64_t bytes = Budget(db)["budget_bytes"];
+  const uint64_t bytes = FilterBudgetJson(db)["budget_bytes"];
   for (const uint64_t budget : {bytes + 1, bytes}) {
     const absl::Status set = db.SetOption("filter_memory_budget", absl::StrCat(budget));
     ASSERT_TRUE(set.ok()) << set;
@@ -77,7 +75,7 @@ TEST(FilterBudget, AllIsInMemoryWhereThereIsRoomAndNoMoreWhereThereIsNot) {
   options.filter_memory_budget = 1 << 20;
   MemoryDb db(options);
   FillLastLevel(&db, 40'000);
-  Json ample = Budget(*db);
+  Json ample = FilterBudgetJson(*db);
   EXPECT_GT(ample["resident_bytes"], 0u);
   EXPECT_EQ(ample["dropped_bytes"], 0u) << ample;
   const uint64_t all = ample["resident_bytes"];
@@ -85,7 +83,7 @@ TEST(FilterBudget, AllIsInMemoryWhereThereIsRoomAndNoMoreWhereThereIsNot) {
 
   // Half of it: each file has a weaker filter, and none has none.
   ASSERT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(all * 2 / 3)).ok());
-  const Json tight = Budget(*db);
+  const Json tight = FilterBudgetJson(*db);
   EXPECT_LE(tight["resident_bytes"], all * 2 / 3);
   EXPECT_GT(tight["dropped_bytes"], 0u) << tight;
   for (const Json& row : tight["levels"]) EXPECT_LT(row["expected_fpr"], 0.2) << row;
@@ -93,10 +91,11 @@ TEST(FilterBudget, AllIsInMemoryWhereThereIsRoomAndNoMoreWhereThereIsNot) {
   EXPECT_GT(db->GetStatistics().Get(Ticker::kFilterUnitsDropped), 0u);
 
   ASSERT_TRUE(db->SetOption("filter_memory_budget", "1M").ok());
-  EXPECT_EQ(Budget(*db)["resident_bytes"], all) << "units that were dropped are read again";
+  EXPECT_EQ(FilterBudgetJson(*db)["resident_bytes"], all)
+      << "units that were dropped are read again";
   EXPECT_GT(db->GetStatistics().Get(Ticker::kFilterUnitsLoaded), 0u);
   ASSERT_TRUE(db->SetOption("filter_memory_budget", "0").ok());
-  EXPECT_EQ(Budget(*db)["resident_bytes"], all);
+  EXPECT_EQ(FilterBudgetJson(*db)["resident_bytes"], all);
 }
 
 TEST(FilterBudget, ABudgetThatDoesNotSufficeForAUnitOfEachIsRefusedWithOneThatDoes) {
@@ -114,7 +113,7 @@ TEST(FilterBudget, ABudgetThatDoesNotSufficeForAUnitOfEachIsRefusedWithOneThatDo
   EXPECT_GT(least, 64 * kKiB);
   EXPECT_FALSE(db->SetOption("filter_memory_budget", absl::StrCat(least - 1)).ok());
   EXPECT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(least)).ok());
-  EXPECT_LE(Budget(*db)["resident_bytes"], least);
+  EXPECT_LE(FilterBudgetJson(*db)["resident_bytes"], least);
 
   db.options().filter_memory_budget = 64 * kKiB;
   db.CloseDb();
@@ -146,9 +145,9 @@ TEST(FilterBudget, AShortageMakesFiltersWeakerAndNoneAbsent) {
     FillLastLevel(&db, kFilledKeys);
     Replan(*db);
     AskForAbsent(*db, 0, kFilledKeys, 1, 20'000);
-    EXPECT_EQ(NotAsked(*db), 0u) << Budget(*db);
-    EXPECT_LE(Budget(*db)["resident_bytes"], options.filter_memory_budget);
-    EXPECT_LT(Budget(*db)["levels"][0]["expected_fpr"], 0.7);
+    EXPECT_EQ(NotAsked(*db), 0u) << FilterBudgetJson(*db);
+    EXPECT_LE(FilterBudgetJson(*db)["resident_bytes"], options.filter_memory_budget);
+    EXPECT_LT(FilterBudgetJson(*db)["levels"][0]["expected_fpr"], 0.7);
   }
 }
 
@@ -175,7 +174,7 @@ TEST(FilterBudget, TheSmallestThatAnErrorNamesLeavesEachFileAUnit) {
   ASSERT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(refiltered)).ok());
   AskForAbsent(*db, 0, kFilledKeys, 2, 20'000);
   EXPECT_EQ(NotAsked(*db), 0u);
-  EXPECT_LE(Budget(*db)["resident_bytes"], refiltered);
+  EXPECT_LE(FilterBudgetJson(*db)["resident_bytes"], refiltered);
 }
 
 TEST(FilterBudget, ABudgetAndBitsAreNotBothGiven) {
@@ -236,9 +235,10 @@ TEST(FilterBudget, FilesThatAreAskedMoreHaveMoreInMemory) {
   Replan(*db);
   const uint64_t after = AskForAbsent(*db, 0, kFilledKeys / 20, 2, 40'000);
   EXPECT_LE(after * 4, before) << "the twentieth of the keys that is asked for has whole filters";
-  EXPECT_GT(Budget(*db)["dropped_bytes"], 0u);
-  EXPECT_LE(Budget(*db)["peak_bytes"], 84 * kKiB);
-  EXPECT_THAT(Budget(*db)["last_decision"].get<std::string>(), HasSubstr("blocks in vain"));
+  EXPECT_GT(FilterBudgetJson(*db)["dropped_bytes"], 0u);
+  EXPECT_LE(FilterBudgetJson(*db)["peak_bytes"], 84 * kKiB);
+  EXPECT_THAT(FilterBudgetJson(*db)["last_decision"].get<std::string>(),
+              HasSubstr("blocks in vain"));
 }
 
 // What is measured lies within the interval around what the plan promises.
@@ -248,7 +248,7 @@ TEST(FilterBudget, MeasuredRatesAreThoseThatThePlanPromises) {
   MemoryDb db(options);
   constexpr uint64_t kFilledKeys = 90'000;
   FillLastLevel(&db, kFilledKeys);
-  const Json written = Budget(*db);
+  const Json written = FilterBudgetJson(*db);
   const uint64_t all =
       written["resident_bytes"].get<uint64_t>() + written["dropped_bytes"].get<uint64_t>();
   for (const uint64_t share : {45u, 60u, 80u, 100u}) {
@@ -271,7 +271,7 @@ TEST(FilterBudget, ThePromisedRateIsThatOfWhatIsInMemory) {
   MemoryDb db(options);
   constexpr uint64_t kFilledKeys = 40'000;
   FillLastLevel(&db, kFilledKeys);
-  const Json all = Budget(*db);
+  const Json all = FilterBudgetJson(*db);
   const uint64_t bytes = all["resident_bytes"];
   // Of some files one unit of two, of others both.
   ASSERT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(bytes * 3 / 4)).ok());
@@ -279,7 +279,7 @@ TEST(FilterBudget, ThePromisedRateIsThatOfWhatIsInMemory) {
   const std::vector<FilterStatistics> rows = db->GetStatistics().filters;
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_NEAR(rows[0].promised_fpr, rows[0].MeasuredFpr(), 0.1 * rows[0].promised_fpr);
-  const Json now = Budget(*db)["levels"][0];
+  const Json now = FilterBudgetJson(*db)["levels"][0];
   EXPECT_NEAR(now["expected_fpr"], rows[0].promised_fpr, 0.1 * rows[0].promised_fpr);
   EXPECT_EQ(now["all_units_fpr"], all["levels"][0]["all_units_fpr"]);
   EXPECT_LT(now["all_units_fpr"].get<double>() * 10, rows[0].promised_fpr);
@@ -335,7 +335,7 @@ TEST(FilterBudget, TablesWithoutAFilterArePlannedFor) {
   EXPECT_GT(plans.planned.memory_bytes, kBudget / 2);
   EXPECT_LE(plans.planned.memory_bytes, kBudget);
   ASSERT_TRUE(db->Refilter({}).ok());
-  const Json budget = Budget(*db);
+  const Json budget = FilterBudgetJson(*db);
   EXPECT_LE(budget["resident_bytes"].get<uint64_t>() + budget["dropped_bytes"].get<uint64_t>(),
             kBudget * 3 / 2 + 4 * kKiB)
       << "what is planned for, and half as much again";
@@ -453,10 +453,10 @@ TEST(FilterBudget, FilesWithoutAUnitInMemoryAreNoReasonForAnAlert) {
   const auto reads = static_cast<double>(AskForAbsent(*db, 0, kFilledKeys, 1, kLookups));
   ASSERT_GT(reads, kLookups * 2.0) << "some files have no filter in memory";
   NextRound(*db);
-  const double measured = Budget(*db)["measured_fpr"];
+  const double measured = FilterBudgetJson(*db)["measured_fpr"];
   EXPECT_NEAR(measured * kLookups * kTables, reads, 0.1 * reads);
-  EXPECT_LE(Budget(*db)["low_fpr"], measured);
-  EXPECT_GE(Budget(*db)["high_fpr"], measured);
+  EXPECT_LE(FilterBudgetJson(*db)["low_fpr"], measured);
+  EXPECT_GE(FilterBudgetJson(*db)["high_fpr"], measured);
   db.CloseDb();
   EXPECT_EQ(events->alerts.load(), 0);
 }
@@ -472,13 +472,13 @@ TEST(FilterBudget, UnitsThatGiveWayToNewTablesAreNoReasonForAnAlert) {
   FillLastLevel(&db, kFilledKeys);
   NextRound(*db);
   AskForAbsent(*db, 0, kFilledKeys, 1, 100'000);
-  const uint64_t dropped = Budget(*db)["dropped_bytes"];
+  const uint64_t dropped = FilterBudgetJson(*db)["dropped_bytes"];
   // Further tables, whose first units need the room.
   for (uint64_t table = 1; table < 4; table++) {
     for (uint64_t i = 0; i < 10'000; i++) db.Put(KeyAt(2 * i + table * 1'000'000), "v");
     db.Flush();
   }
-  ASSERT_GT(Budget(*db)["dropped_bytes"].get<uint64_t>(), dropped);
+  ASSERT_GT(FilterBudgetJson(*db)["dropped_bytes"].get<uint64_t>(), dropped);
   NextRound(*db);
   db.CloseDb();
   EXPECT_EQ(events->alerts.load(), 0);
@@ -501,7 +501,7 @@ TEST(FilterBudget, ADamagedUnitAnswersMayContainAndIsCounted) {
   std::string bytes = *ReadFile(db.file_system(), path, 1 << 26);
   const size_t filter_at = bytes.find("WNWFILTR");
   ASSERT_NE(filter_at, std::string::npos);
-  const double sound = Budget(*db)["levels"][0]["expected_fpr"];
+  const double sound = FilterBudgetJson(*db)["levels"][0]["expected_fpr"];
   for (const bool first : {true, false}) {
     db.CloseDb();
     std::string damaged = bytes;
@@ -562,7 +562,7 @@ TEST(FilterBudget, MemoryKeepsWithinTheBudgetAndOneUnitWhileTheTreeGrows) {
   db.CompactAll();
   // What found no room while the inputs were there is loaded within a second, or now.
   Replan(*db);
-  const Json budget = Budget(*db);
+  const Json budget = FilterBudgetJson(*db);
   // The largest unit is ten bits of all keys that a table of 256 KiB has, and a bit.
   EXPECT_LE(budget["peak_bytes"], 64 * kKiB + 12 * kKiB) << budget;
   EXPECT_GT(budget["resident_bytes"], 16 * kKiB) << budget;

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,13 +12,13 @@
 #include "engine/base/status.h"
 #include "engine/file_system/forwarding_file_system.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/filter_budget_json.h"
 
 namespace winnow::filter_loading {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-using Json = nlohmann::json;
 
 constexpr uint64_t kKeys = 120'000;
 constexpr milliseconds kPrompt{1000};
@@ -60,10 +59,6 @@ class SlowDisk final : public ForwardingFileSystem {
 
 std::string KeyAt(uint64_t i) { return absl::StrCat("key", 10'000'000 + i); }
 
-Json Budget(DB& db) {
-  return Json::parse(*db.GetProperty(db.DefaultColumnFamily(), "winnow.filter-budget-json"));
-}
-
 // Hundreds of units, of which one for each table is in memory.
 class FilterLoading : public testing::Test {
  protected:
@@ -77,7 +72,7 @@ class FilterLoading : public testing::Test {
       ASSERT_TRUE(db_->Put(WriteOptions(), KeyAt(i), std::string(100, 'v')).ok());
     }
     ASSERT_TRUE(db_->CompactRange(std::nullopt, std::nullopt).ok());
-    all_bytes_ = Budget(*db_)["resident_bytes"];
+    all_bytes_ = SettledFilterBudgetJson(*db_)["resident_bytes"];
     // What the smallest that works leaves: the first units alone.
     const absl::Status refused = db_->SetOption("filter_memory_budget", "64K");
     const std::string text(refused.message());
@@ -132,11 +127,11 @@ TEST_F(FilterLoading, WhatGaveWayGoesOnByItself) {
     SCOPED_TRACE(budget);
     ASSERT_TRUE(db_->SetOption("filter_memory_budget", budget).ok());
     const Clock::time_point end = Clock::now() + std::chrono::seconds(60);
-    while (Budget(*db_)["resident_bytes"] < all_bytes_ && Clock::now() < end) {
+    while (FilterBudgetJson(*db_)["resident_bytes"] < all_bytes_ && Clock::now() < end) {
       std::this_thread::sleep_for(milliseconds(5));
     }
-    EXPECT_EQ(Budget(*db_)["resident_bytes"], all_bytes_);
-    EXPECT_EQ(Budget(*db_)["dropped_bytes"], 0u);
+    EXPECT_EQ(FilterBudgetJson(*db_)["resident_bytes"], all_bytes_);
+    EXPECT_EQ(FilterBudgetJson(*db_)["dropped_bytes"], 0u);
     disk_.set_delay(milliseconds(0));
     ASSERT_TRUE(db_->SetOption("filter_memory_budget", absl::StrCat(all_bytes_ / 2)).ok());
     disk_.set_delay(milliseconds(2));

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/filter_budget_json.h"
 
 namespace winnow::optimize_for_hits {
 
@@ -26,6 +27,7 @@ inline Options ForHits() {
 inline void FillLastLevel(MemoryDb& db) {
   for (int i = 0; i < kPairs; i++) db.Put(KeyAt(2 * i), "v");
   db.CompactAll();
+  SettledFilterBudgetJson(*db);
 }
 
 // Of so many look-ups, in turn over all keys, this share finds its key.

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/engine/db/hits_database.h"
+#include "tests/support/filter_budget_json.h"
 #include "tests/support/verify_messages.h"
 
 namespace winnow::optimize_for_hits {
@@ -15,13 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
 
-Json Report(DB& db) {
-  return Json::parse(*db.GetProperty(db.DefaultColumnFamily(), "winnow.filter-budget-json"));
-}
-
-uint64_t Resident(DB& db) { return Report(db)["resident_bytes"]; }
+uint64_t Resident(DB& db) { return FilterBudgetJson(db)["resident_bytes"]; }
 
 uint64_t Rejected(DB& db) {
   uint64_t rejected = 0;
@@ -38,9 +33,9 @@ TEST(OptimizeForHits, FiltersLeaveWhileLookupsHitAndComeBackWhenTheyStopTo) {
 
   Ask(*db, 40'000, 0.99);
   Replan(*db);
-  EXPECT_EQ(Resident(*db), 0u) << Report(*db);
-  EXPECT_EQ(Report(*db)["dropped_bytes"], all);
-  EXPECT_THAT(Report(*db)["last_decision"].get<std::string>(),
+  EXPECT_EQ(Resident(*db), 0u) << FilterBudgetJson(*db);
+  EXPECT_EQ(FilterBudgetJson(*db)["dropped_bytes"], all);
+  EXPECT_THAT(FilterBudgetJson(*db)["last_decision"].get<std::string>(),
               HasSubstr("the last level of 'default' does without filters: "));
   const auto explained = db->Explain(KeyAt(1));
   ASSERT_TRUE(explained.ok());
@@ -51,8 +46,9 @@ TEST(OptimizeForHits, FiltersLeaveWhileLookupsHitAndComeBackWhenTheyStopTo) {
   // No filter is there to count what it would have refuted, and it is counted all the same.
   Ask(*db, 40'000, 0.5);
   Replan(*db);
-  EXPECT_EQ(Resident(*db), all) << Report(*db);
-  EXPECT_THAT(Report(*db)["last_decision"].get<std::string>(), Not(HasSubstr("does without")));
+  EXPECT_EQ(Resident(*db), all) << FilterBudgetJson(*db);
+  EXPECT_THAT(FilterBudgetJson(*db)["last_decision"].get<std::string>(),
+              Not(HasSubstr("does without")));
   const uint64_t rejected = Rejected(*db);
   Ask(*db, 1'000, 0);
   EXPECT_GT(Rejected(*db), rejected + 950);
@@ -64,25 +60,25 @@ TEST(OptimizeForHits, WhatWasDecidedOutlivesTheOpening) {
   const uint64_t all = Resident(*db);
   Ask(*db, 40'000, 0.99);
   Replan(*db);
-  ASSERT_EQ(Resident(*db), 0u) << Report(*db);
+  ASSERT_EQ(Resident(*db), 0u) << FilterBudgetJson(*db);
   for (int opening = 0; opening < 2; opening++) {
     db.Reopen();
-    EXPECT_EQ(Resident(*db), 0u) << Report(*db);
-    EXPECT_THAT(Report(*db)["last_decision"].get<std::string>(),
+    EXPECT_EQ(Resident(*db), 0u) << FilterBudgetJson(*db);
+    EXPECT_THAT(FilterBudgetJson(*db)["last_decision"].get<std::string>(),
                 HasSubstr("the last level of 'default' does without filters: so it was decided"));
     // Too few to decide otherwise.
     Ask(*db, 500, 0);
     Replan(*db);
-    EXPECT_EQ(Resident(*db), 0u) << Report(*db);
+    EXPECT_EQ(Resident(*db), 0u) << FilterBudgetJson(*db);
   }
   Ask(*db, 40'000, 0.5);
   Replan(*db);
-  EXPECT_EQ(Resident(*db), all) << Report(*db);
+  EXPECT_EQ(Resident(*db), all) << FilterBudgetJson(*db);
   db.Reopen();
-  EXPECT_EQ(Resident(*db), all) << Report(*db);
+  EXPECT_EQ(Resident(*db), all) << FilterBudgetJson(*db);
   db.options().optimize_filters_for_hits = false;
   db.Reopen();
-  EXPECT_EQ(Resident(*db), all) << Report(*db);
+  EXPECT_EQ(Resident(*db), all) << FilterBudgetJson(*db);
 }
 
 TEST(OptimizeForHits, BetweenTheTwoSharesWhatWasDecidedStays) {
@@ -134,7 +130,7 @@ TEST(OptimizeForHits, ScansThatFindEntriesAreNoLookupsThatHit) {
   ASSERT_GT(found, 30'000u) << "or nothing is tested";
   Ask(*db, 3'000, 0.5);
   Replan(*db);
-  EXPECT_EQ(Resident(*db), all) << Report(*db);
+  EXPECT_EQ(Resident(*db), all) << FilterBudgetJson(*db);
 }
 
 TEST(OptimizeForHits, OtherLevelsAndFamiliesKeepTheirs) {

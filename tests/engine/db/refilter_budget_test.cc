@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/db/refilter_database.h"
+#include "tests/support/filter_budget_json.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/event_listener.h"
 
@@ -25,7 +26,6 @@ constexpr uint64_t kKiB = 1024;
 // What a unit of these tables takes at most: a cuckoo filter's, which has the whole plan in one.
 constexpr uint64_t kUnit = 8 * kKiB;
 
-Json Budget(DB& db) { return Json::parse(*db.GetProperty("winnow.filter-budget-json")); }
 Json Memory(DB& db) { return Json::parse(*db.GetProperty("winnow.memory-usage-json")); }
 
 void SetBudget(MemoryDb& db, uint64_t bytes) {
@@ -47,6 +47,7 @@ constexpr uint64_t kNumbers = 40'000;
 void FillNumbers(MemoryDb& db, uint64_t count = kNumbers) {
   for (uint64_t i = 0; i < count; i++) db.Put(Number(2 * i), "v");
   db.CompactAll();
+  SettledFilterBudgetJson(*db);
 }
 
 void ExpectNumbers(MemoryDb& db, uint64_t count = kNumbers) {
@@ -56,7 +57,7 @@ void ExpectNumbers(MemoryDb& db, uint64_t count = kNumbers) {
 }
 
 void ExpectWithin(DB& db, uint64_t budget) {
-  const Json report = Budget(db);
+  const Json report = SettledFilterBudgetJson(db);
   EXPECT_LE(report["resident_bytes"], budget + kUnit) << report;
   EXPECT_LE(report["peak_bytes"], budget + kUnit) << report;
   // Counted once, whichever file it is read from.
@@ -69,33 +70,34 @@ TEST(RefilterBudget, GivesUnitsToFiltersFromBeforeTheBudget) {
   const size_t files = FilesNamed(db, ".sst").size();
   SetBudget(db, 1 << 20);
   EXPECT_EQ(*db->GetOption("filter"), "blocked_bloom");
-  const Json whole = Budget(*db);
+  const Json whole = FilterBudgetJson(*db);
   EXPECT_EQ(whole["dropped_bytes"], 0u);
 
   const RefilterInfo info = RefilterOrFail(db, {});
   EXPECT_EQ(info.files_refiltered, files);
   EXPECT_EQ(info.files_restored, 0u);
   EXPECT_EQ(FilesWith(*db, "blocked_bloom"), files);
-  const uint64_t all = Budget(*db)["resident_bytes"];
+  const uint64_t all = SettledFilterBudgetJson(*db)["resident_bytes"];
   EXPECT_GT(all, whole["resident_bytes"]) << "the budget has more than ten bits a key";
   ExpectNumbers(db);
 
   SetBudget(db, all * 2 / 3);
-  EXPECT_LE(Budget(*db)["resident_bytes"], all * 2 / 3);
-  EXPECT_GT(Budget(*db)["dropped_bytes"], 0u);
-  EXPECT_EQ(Memory(*db)["filters"], Budget(*db)["resident_bytes"]);
+  EXPECT_LE(FilterBudgetJson(*db)["resident_bytes"], all * 2 / 3);
+  EXPECT_GT(FilterBudgetJson(*db)["dropped_bytes"], 0u);
+  EXPECT_EQ(Memory(*db)["filters"], FilterBudgetJson(*db)["resident_bytes"]);
   ExpectNumbers(db);
   EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
   SetBudget(db, 1 << 20);
   const RefilterInfo again = RefilterOrFail(db, {});
   EXPECT_EQ(again.files_current, files);
   EXPECT_EQ(again.files_refiltered + again.bytes_read, 0u);
-  EXPECT_EQ(Budget(*db)["resident_bytes"], all) << "units are read from filter files again";
+  EXPECT_EQ(SettledFilterBudgetJson(*db)["resident_bytes"], all)
+      << "units are read from filter files again";
   db.CloseDb();
   db.options().filter = "";
   db.options().filter_memory_budget = 1 << 20;
   db.Reopen();
-  EXPECT_EQ(Budget(*db)["resident_bytes"], all);
+  EXPECT_EQ(SettledFilterBudgetJson(*db)["resident_bytes"], all);
   EXPECT_EQ(FilesWith(*db, "blocked_bloom"), files);
   ExpectNumbers(db);
 
@@ -112,7 +114,7 @@ TEST(RefilterBudget, SizesFiltersForABudgetThatIsSmallerThanAUnitOfEach) {
   FillNumbers(db, kMany);
   db.Reopen();
   const size_t files = FilesNamed(db, ".sst").size();
-  const uint64_t all = Budget(*db)["resident_bytes"];  // 20 bits a key, in two units
+  const uint64_t all = FilterBudgetJson(*db)["resident_bytes"];  // 20 bits a key, in two units
   const uint64_t small = all / 6;
   const absl::Status refused = db->SetOption("filter_memory_budget", absl::StrCat(small));
   EXPECT_TRUE(absl::StrContains(refused.message(), "RefilterOptions::filter_memory_budget"))
@@ -123,8 +125,8 @@ TEST(RefilterBudget, SizesFiltersForABudgetThatIsSmallerThanAUnitOfEach) {
   EXPECT_EQ(RefilterOrFail(db, options).files_current, files);
   SetBudget(db, small);
   ExpectWithin(*db, 1 << 20);
-  EXPECT_LE(Budget(*db)["resident_bytes"], small);
-  const Json budget = Budget(*db);
+  EXPECT_LE(FilterBudgetJson(*db)["resident_bytes"], small);
+  const Json budget = FilterBudgetJson(*db);
   for (const Json& row : budget["levels"]) EXPECT_LT(row["expected_fpr"], 0.7) << row;
   ExpectNumbers(db, kMany);
   EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
@@ -134,7 +136,7 @@ TEST(RefilterBudget, SizesFiltersForABudgetThatIsSmallerThanAUnitOfEach) {
   const RefilterInfo back = RefilterOrFail(db, {});
   EXPECT_EQ(back.files_restored, files);
   EXPECT_EQ(back.bytes_read, 0u);
-  EXPECT_EQ(Budget(*db)["resident_bytes"], all);
+  EXPECT_EQ(SettledFilterBudgetJson(*db)["resident_bytes"], all);
   ExpectNumbers(db, kMany);
 }
 
@@ -167,8 +169,8 @@ TEST(RefilterBudget, TooFewBytesAreRefusedWithTheFewestThatWork) {
     options.filter_memory_budget = least;
     RefilterOrFail(db, options);
     SetBudget(db, least);
-    EXPECT_LE(Budget(*db)["resident_bytes"], least);
-    const Json budget = Budget(*db);
+    EXPECT_LE(FilterBudgetJson(*db)["resident_bytes"], least);
+    const Json budget = FilterBudgetJson(*db);
     for (const Json& row : budget["levels"]) EXPECT_LT(row["expected_fpr"], 0.7) << row;
     ExpectNumbers(db, kMany);
     // Of filters that are there the size is known exactly.
@@ -193,7 +195,7 @@ TEST(RefilterBudget, OneUnitAsLargeAsTheFirstOfTwoIsNotTakenForBoth) {
   EXPECT_EQ(RefilterOrFail(db, options).files_refiltered, files);
   EXPECT_EQ(RefilterOrFail(db, options).files_current, files);
   const auto all_bytes = [&] {
-    const Json budget = Budget(*db);
+    const Json budget = FilterBudgetJson(*db);
     return budget["resident_bytes"].get<uint64_t>() + budget["dropped_bytes"].get<uint64_t>();
   };
   const uint64_t few = all_bytes();
@@ -221,7 +223,7 @@ TEST(RefilterBudget, SizesWhatIsWrittenMeanwhileToo) {
     return true;
   };
   RefilterOrFail(db, options);
-  const Json levels = Budget(*db)["levels"];
+  const Json levels = FilterBudgetJson(*db)["levels"];
   for (const Json& row : levels) {
     EXPECT_LE(row["resident_bytes"].get<uint64_t>() + row["dropped_bytes"].get<uint64_t>(),
               24 * kKiB)
@@ -254,7 +256,7 @@ TEST(RefilterBudget, KeepsWithinTheBudgetWhileFiltersAreReplaced) {
   FillNumbers(db);
   db.Reopen();  // the first flush had larger units
   const size_t files = FilesNamed(db, ".sst").size();
-  EXPECT_GT(Budget(*db)["dropped_bytes"], 0u);
+  EXPECT_GT(FilterBudgetJson(*db)["dropped_bytes"], 0u);
   ExpectWithin(*db, kBudget);
   for (const char* const filter : {"ribbon", "cuckoo", "auto", "blocked_bloom"}) {
     SCOPED_TRACE(filter);
@@ -263,7 +265,7 @@ TEST(RefilterBudget, KeepsWithinTheBudgetWhileFiltersAreReplaced) {
     EXPECT_EQ(FilesWith(*db, filter), files);
     ExpectNumbers(db);
     ExpectWithin(*db, kBudget);
-    EXPECT_GT(Budget(*db)["resident_bytes"], kBudget / 3) << Budget(*db);
+    EXPECT_GT(FilterBudgetJson(*db)["resident_bytes"], kBudget / 3) << FilterBudgetJson(*db);
     EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
   }
   EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>()) << "the tables' own, at the end";
@@ -272,7 +274,7 @@ TEST(RefilterBudget, KeepsWithinTheBudgetWhileFiltersAreReplaced) {
   iterator->SeekToFirst();
   RefilterOrFail(db, {.filter = "ribbon"});
   ExpectNumbers(db);
-  EXPECT_LE(Budget(*db)["peak_bytes"], kBudget + kUnit);
+  EXPECT_LE(FilterBudgetJson(*db)["peak_bytes"], kBudget + kUnit);
   for (uint64_t i = 0; i < kNumbers; i++, iterator->Next()) {
     ASSERT_TRUE(iterator->Valid());
     ASSERT_EQ(iterator->key(), Number(2 * i));
@@ -306,7 +308,7 @@ class DamagedFilterFile : public testing::Test {
     FillNumbers(db_, kMany);
     RefilterOrFail(db_, {.filter = "blocked_bloom"});
     EXPECT_EQ(FilesWith(*db_, "blocked_bloom"), 1u);
-    EXPECT_GT(Budget(*db_)["dropped_bytes"], 0u);
+    EXPECT_GT(FilterBudgetJson(*db_)["dropped_bytes"], 0u);
     db_.CloseDb();
     const auto filters = BytesOf(db_, ".flt");
     EXPECT_EQ(filters.size(), 1u);
@@ -347,7 +349,7 @@ TEST_F(DamagedFilterFile, InAUnitThatIsReadAtOnceLeavesTheTablesOwn) {
   EXPECT_EQ(FilesWith(*db_, "ribbon"), 1u);
   ExpectNumbers(db_, kMany);
   EXPECT_FALSE(VerifyMessages(*db_).empty());
-  const Json report = Budget(*db_);
+  const Json report = FilterBudgetJson(*db_);
   EXPECT_GT(report["resident_bytes"], 0u);
   EXPECT_EQ(report["levels"][0]["kind"], "ribbon");
   EXPECT_EQ(Memory(*db_)["filters"], report["resident_bytes"]);

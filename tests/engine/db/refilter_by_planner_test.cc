@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "filter/base/mutex.h"
 #include "tests/engine/db/refilter_database.h"
+#include "tests/support/filter_budget_json.h"
 #include "tests/support/steady_clock_hook.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/event_listener.h"
@@ -104,7 +105,7 @@ class RefilterByPlanner : public testing::Test {
     SetBudget(bytes);
   }
 
-  Json Budget() { return Json::parse(*(*db_)->GetProperty("winnow.filter-budget-json")); }
+  Json Budget() { return FilterBudgetJson(**db_); }
 
   // How many blocks were read for so many look-ups of what is not there, near the first keys.
   uint64_t AskForAbsent(int times, uint64_t num_keys = kHotKeys) {
