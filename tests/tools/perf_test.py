@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PERF = ROOT / "tools/development/perf"
@@ -84,6 +85,7 @@ class PerfTest(unittest.TestCase):
                 (["--quick=yes"], "--quick takes no value"),
                 (["--quick", "--num=5"], "--quick is a size of its own"),
                 (["--from_json=x", "--rounds=2"], "leave out --rounds"),
+                (["scale", "--from_json=x", "--keys=2"], "leave out --keys"),
                 (["scale", "--keys=1,"], "--keys wants numbers with commas"),
                 (["scales"], "did you mean 'scale'?"),
                 (["stiles"], "did you mean 'styles'?"),
@@ -177,6 +179,25 @@ class PerfTest(unittest.TestCase):
                 self.assertEqual([point["keys"] for point in points], [1000, 2000])
         self.assertRegex(output, r"opening, files in the page cache +ms +winnow +0\.070 +0\.070")
         self.assertEqual((self.folder / "build/perf/scale.html").read_text().count("<polyline"), 12)
+
+    def test_kept_curves_become_a_section_of_a_readme(self):
+        for command in ("scale", "styles"):
+            code, output = self.run_perf(command, self.stand_in(), "--keys=1000,2000", "--rounds=1",
+                                         "--engine=rocksdb")
+            self.assertEqual(code, 0, output)
+            code, again = self.run_perf(command, f"--from_json=build/perf/{command}.json",
+                                        "--markdown=section.md", "--plot=curves.svg")
+            self.assertEqual(code, 0, again)
+            self.assertEqual(again, output)
+            section = (self.folder / "section.md").read_text()
+            self.assertIn(f"`tools/dev perf {command} --keys=1000,2000 --rounds=1`", section)
+            self.assertIn("](curves.svg)", section)
+            lines = [line for line in section.splitlines() if line.startswith("|")]
+            self.assertEqual({line.count("|") for line in lines}, {lines[0].count("|")})
+            picture = (self.folder / "curves.svg").read_text()
+            page = (self.folder / f"build/perf/{command}.html").read_text()
+            self.assertEqual(picture.count("<polyline"), page.count("<polyline"))
+            ElementTree.fromstring(picture)
 
     def test_styles_of_both_engines_stand_beside_each_other(self):
         code, output = self.run_perf("styles", self.stand_in(), "--keys=1000,2000", "--rounds=2")

@@ -15,6 +15,7 @@ data is larger than the block cache also with mmap_reads (winnow_mapped), as Lev
 Prints one table of medians, with how many times what Winnow takes each peer takes, and how far from
 its goal Winnow is. Below the table: what writes survive, versions, and which peers check assertions.
 Needs a quiet machine, and between two and three hours for all rows of five million keys.
+--report, --markdown, --plot and --from_json are for scale and styles too.
 
   --rows=NAME,…    only these (listed below); rows that read the same database load it once
   --num=N          keys (default 5000000); other sizes are shares of it

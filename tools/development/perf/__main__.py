@@ -43,6 +43,11 @@ def needed_targets(command, found):
     return "" if "from_json" in found else "winnow_bench"
 
 
+def kept_report(found):
+    """What --from_json names; measures nothing."""
+    return json.loads(pathlib.Path(found["from_json"]).read_text(encoding="utf-8"))
+
+
 def write_file(path, text):
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,8 +138,21 @@ def run_rows(found):
     return 130 if interrupted else 1 if report["failures"] else 0
 
 
+def show_curves(command, module, report, found):
+    """Prints the table, and writes the files that were asked for."""
+    if "plot" in found:
+        write_file(found["plot"], plots.line_plots(module.curves_of(report)))
+    if "markdown" in found:
+        write_file(found["markdown"], module.markdown(report, found.get("plot")))
+    write_file(found.get("report", RESULTS / f"{command}.html"), module.html_page(report))
+    module.print_text(report)
+
+
 def run_curves(command, module, found):
     """The same work on more and more keys: `module` says which."""
+    if "from_json" in found:
+        show_curves(command, module, kept_report(found), found)
+        return 0
     program = found.get("program", PROGRAM)
     is_quick = "quick" in found
     engines, titles, left_out = engines_for(
@@ -147,8 +165,7 @@ def run_curves(command, module, found):
         report = module.run(measure.Bench(program, folder), engines, sizes, rounds, titles)
     report["left_out"] = left_out
     write_file(found.get("json", RESULTS / f"{command}.json"), json.dumps(report, indent=1) + "\n")
-    write_file(found.get("report", RESULTS / f"{command}.html"), module.html_page(report))
-    module.print_text(report)
+    show_curves(command, module, report, found)
     return 130 if report["interrupted"] else 1 if report["failures"] else 0
 
 
@@ -191,8 +208,7 @@ def main(words):
         if command == "memory":
             return run_memory(found)
         if "from_json" in found:
-            kept = pathlib.Path(found["from_json"]).read_text(encoding="utf-8")
-            show_rows(json.loads(kept), found)
+            show_rows(kept_report(found), found)
             return 0
         return run_rows(found)
     except KeyboardInterrupt:

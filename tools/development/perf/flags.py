@@ -8,10 +8,11 @@ import rows
 COUNT = re.compile(r"[1-9][0-9]{0,11}")
 COUNTS = re.compile(r"[1-9][0-9]{0,11}(,[1-9][0-9]{0,11})*")
 MEASURING = ("quick", "rounds", "engine", "db", "json", "report")
+SHOWING = ("from_json", "markdown", "plot")
 KNOWN = {
-    "": (*MEASURING, "num", "rows", "large", "in_parts", "from_json", "markdown", "plot"),
-    "scale": (*MEASURING, "keys"),
-    "styles": (*MEASURING, "keys"),
+    "": (*MEASURING, *SHOWING, "num", "rows", "large", "in_parts"),
+    "scale": (*MEASURING, *SHOWING, "keys"),
+    "styles": (*MEASURING, *SHOWING, "keys"),
     "memory": ("quick", "rounds", "engine", "db", "json", "num"),
     "instructions": ("write",),
 }
@@ -74,8 +75,8 @@ def check(command, found):
                 what = "row" if name == "rows" else name
                 raise UsageError(f"unknown {what} '{word}'{suggestion(word, known)}")
     if "from_json" in found:
-        extra = sorted(set(found) & {"quick", "num", "rounds", "engine", "db", "rows", "large",
-                                     "in_parts", "json"})
+        extra = sorted(set(found) & {"quick", "num", "keys", "rounds", "engine", "db", "rows",
+                                     "large", "in_parts", "json"})
         if extra:
             raise UsageError(f"--from_json measures nothing: leave out --{extra[0]}")
 

@@ -11,6 +11,7 @@ COLOURS = {"winnow": "#1b6ca8", "winnow_leveldb": "#1b6ca8", "winnow_mapped": "#
            "winnow tiered": "#8d5a97", "rocksdb leveled": "#d1495b",
            "rocksdb universal": "#edae49"}
 STEPS = (1, 2, 5)
+LINE_PLOT = (700, 380)  # width and height
 
 
 def colour_of(engine):
@@ -102,7 +103,7 @@ def line_plot(title, x_title, y_title, curves):
     points = [point for curve in curves.values() for point in curve]
     if not points:
         return ""
-    width, height, left, top, bottom = 700, 380, 80, 60, 330
+    width, height, left, top, bottom = *LINE_PLOT, 80, 60, 330
     across = LogScale([x for x, _ in points], left, width - 20)
     up = LogScale([y for _, y in points], bottom, top)
     parts = [text(10, 20, title, size=15)]
@@ -120,3 +121,19 @@ def line_plot(title, x_title, y_title, curves):
         parts += [dot(across(x), up(y), engine, f"{engine}: {y:.4g}") for x, y in curve]
     parts += [text(width - 20, bottom + 36, x_title, "end"), text(left, top - 4, y_title)]
     return svg(width, height, parts)
+
+
+def points_of(by_engine):
+    """The points of line_plot, of medians as curves keep them."""
+    return {engine: [(point["keys"], point["median"]) for point in points]
+            for engine, points in by_engine.items()}
+
+
+def line_plots(titled):
+    """Those of `titled` (title, y_title and curves of each) in one picture, two in a row."""
+    width, height = LINE_PLOT
+    drawn = [plot for title, unit, curves in titled
+             if (plot := line_plot(title, "keys", unit, curves))]
+    parts = [plot.replace("<svg ", f'<svg x="{index % 2 * width}" y="{index // 2 * height}" ', 1)
+             for index, plot in enumerate(drawn)]
+    return svg(2 * width, (len(drawn) + 1) // 2 * height, parts)

@@ -104,11 +104,22 @@ def print_text(report):
     print("\n".join(tables.contenders(report)))
 
 
+def curves_of(report):
+    """Title, unit and each engine's points, of every curve."""
+    return [(title, unit, plots.points_of(report["curves"].get(name, {})))
+            for name, title, unit in CURVES]
+
+
+def markdown(report, plot):
+    """A section of a README: a table and a plot, with their command and machine."""
+    sizes = ",".join(map(str, report["sizes"]))
+    command = f"tools/dev perf scale --keys={sizes} --rounds={report['rounds']}"
+    return tables.curves_markdown(report, command, *lines_of(report), num_left=3, plot=plot)
+
+
 def html_page(report):
     before, after = tables.html_remarks(report, tables.contenders(report))
     body = before + tables.html_table(*lines_of(report))
-    for name, title, unit in CURVES:
-        curves = {engine: [(point["keys"], point["median"]) for point in points]
-                  for engine, points in report["curves"].get(name, {}).items()}
+    for title, unit, curves in curves_of(report):
         body += plots.line_plot(title, "keys", unit, curves)
     return tables.page("tools/dev perf scale", body + after)

@@ -131,12 +131,22 @@ def print_text(report):
     print("\n".join(remarks(report)))
 
 
+def curves_of(report):
+    """Title, unit and each style's points, of every column that has a curve."""
+    return [(title, unit, plots.points_of(report["curves"].get(column, {})))
+            for column, title, unit, has_curve in COLUMNS if has_curve]
+
+
+def markdown(report, plot):
+    """A section of a README: a table and a plot, with their command and machine."""
+    sizes = ",".join(map(str, report["sizes"]))
+    command = f"tools/dev perf styles --keys={sizes} --rounds={report['rounds']}"
+    return tables.curves_markdown(report, command, *lines_of(report), num_left=2, plot=plot)
+
+
 def html_page(report):
     before, after = tables.html_remarks(report, remarks(report))
     body = before + tables.html_table(*lines_of(report))
-    for column, title, unit, has_curve in COLUMNS:
-        if has_curve:
-            curves = {name: [(point["keys"], point["median"]) for point in points]
-                      for name, points in report["curves"].get(column, {}).items()}
-            body += plots.line_plot(title, "keys", unit, curves)
+    for title, unit, curves in curves_of(report):
+        body += plots.line_plot(title, "keys", unit, curves)
     return tables.page("tools/dev perf styles", body + after)

@@ -166,6 +166,19 @@ def markdown(report, plot):
     return "\n".join(lines) + "\n"
 
 
+def curves_markdown(report, command, titles, lines, num_left, plot):
+    """The same of a measurement on more and more keys."""
+    shown = [f"`{command}`, keys of {rows.KEY_BYTES} bytes, medians of {report['rounds']} "
+             f"round{'' if report['rounds'] == 1 else 's'}, on {machine_text(report)}.", "",
+             "| " + " | ".join(titles) + " |",
+             "|" + "---|" * num_left + "---:|" * (len(titles) - num_left)]
+    shown += ["| " + " | ".join(line).replace("*", "\\*") + " |" for line in lines]
+    if plot:
+        shown += ["", f"![The same as curves]({plot})"]
+    shown += [""] + ["* " + line.replace("*", "\\*") for line in contenders(report)]
+    return "\n".join(shown) + "\n"
+
+
 def html_table(titles, lines):
     def line_of(tag, line):
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in line) + "</tr>\n"
