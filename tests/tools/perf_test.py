@@ -299,6 +299,10 @@ class GoalTest(unittest.TestCase):
                                                      "rocksdb": [(1, 0)]})
         self.assertEqual(plot.count("<title>"), 2 + 2)  # in the legend, and on the curve
 
+    def test_ticks_of_keys_are_short(self):
+        self.assertEqual([plots.count_text(tick) for tick in (500, 2_000, 200_000, 100_000_000)],
+                         ["500", "2 k", "200 k", "100 M"])
+
     def test_ticks_of_a_scale_are_round_and_inside(self):
         scale = plots.LogScale([0.06, 7], 0, 100)
         self.assertEqual([round(tick, 3) for tick in scale.ticks()],

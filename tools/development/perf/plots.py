@@ -96,6 +96,14 @@ def dot_plot(title, report):
     return svg(width, bottom + 44, parts)
 
 
+def count_text(count):
+    """Short enough to stand beside the next tick."""
+    for unit, name in ((1e6, " M"), (1e3, " k")):
+        if count >= unit:
+            return f"{count / unit:g}{name}"
+    return f"{count:g}"
+
+
 def line_plot(title, x_title, y_title, curves):
     """`curves`: points (x, y) by engine, both scales logarithmic, so that zeros have no place."""
     curves = {engine: [point for point in curve if min(point) > 0]
@@ -110,7 +118,7 @@ def line_plot(title, x_title, y_title, curves):
     parts += legend(curves, 44)
     for tick in across.ticks():
         parts += [line(across(tick), top, across(tick), bottom),
-                  text(across(tick), bottom + 16, f"{tick:,.0f}", "middle")]
+                  text(across(tick), bottom + 16, count_text(tick), "middle")]
     for tick in up.ticks():
         parts += [line(left, up(tick), width - 20, up(tick)),
                   text(left - 6, up(tick) + 4, f"{tick:g}", "end")]
