@@ -16,12 +16,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/filter_budget_json.h"
 #include "tests/support/resident_memory_hook.h"
 
 namespace winnow::filter_budget_memory {
 namespace {
-
-using Json = nlohmann::json;
 
 uint64_t NumKeys() {
   const char* const given = std::getenv("WINNOW_FILTER_KEYS");
@@ -126,7 +125,7 @@ TEST_F(FilterBudgetMemory, IsKeptWhileTheTreeGrowsAndFiltersAreReplaced) {
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(missed.load(), 0u);
   // What the database says of itself is what the process has given it.
-  const Json report = Json::parse(*db_->GetProperty("winnow.filter-budget-json"));
+  const nlohmann::json report = FilterBudgetJson(*db_);
   const uint64_t held = HeldResidentMemory() - before_;
   EXPECT_LE(held, report["resident_bytes"]) << report;
   EXPECT_GE(held, report["resident_bytes"].get<uint64_t>() * 9 / 10) << report;

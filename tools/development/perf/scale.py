@@ -112,9 +112,7 @@ def curves_of(report):
 
 def markdown(report, plot):
     """A section of a README: a table and a plot, with their command and machine."""
-    sizes = ",".join(map(str, report["sizes"]))
-    command = f"tools/dev perf scale --keys={sizes} --rounds={report['rounds']}"
-    return tables.curves_markdown(report, command, *lines_of(report), num_left=3, plot=plot)
+    return tables.curves_markdown(report, *lines_of(report), num_left=3, plot=plot)
 
 
 def html_page(report):

@@ -139,9 +139,7 @@ def curves_of(report):
 
 def markdown(report, plot):
     """A section of a README: a table and a plot, with their command and machine."""
-    sizes = ",".join(map(str, report["sizes"]))
-    command = f"tools/dev perf styles --keys={sizes} --rounds={report['rounds']}"
-    return tables.curves_markdown(report, command, *lines_of(report), num_left=2, plot=plot)
+    return tables.curves_markdown(report, *lines_of(report), num_left=2, plot=plot)
 
 
 def html_page(report):

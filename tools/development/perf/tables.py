@@ -144,39 +144,49 @@ def goal_remarks():
             f"Goals that are figures are for {rows.GOALS_ARE_FOR:,} keys."]
 
 
+def escaped(text):
+    """A star as such, not as emphasis."""
+    return text.replace("*", "\\*")
+
+
+def section(intro, titles, lines, num_left, picture, below):
+    """A section of a README: the table, whose first `num_left` columns are words, a picture of it
+    and a list."""
+    shown = [intro, "", "| " + " | ".join(titles) + " |",
+             "|" + "---|" * num_left + "---:|" * (len(titles) - num_left)]
+    shown += ["| " + " | ".join(line) + " |" for line in lines]
+    if picture:
+        shown += ["", picture]
+    shown += [""] + ["* " + escaped(line) for line in below]
+    return "\n".join(shown) + "\n"
+
+
 def markdown(report, plot):
-    """A section of a README: a table and a plot, with their command and machine."""
+    """Table and plot of the rows, with their command and machine."""
     peers = peers_in(report)
-    titles = ["", "unit", "Winnow", *(mark(report, peer).replace("*", "\\*") for peer in peers)]
-    lines = [f"`{report['command']}`, {size_text(report)}, on {machine_text(report)}. "
-             "In brackets, how many times what Winnow takes.", "",
-             "| " + " | ".join(titles) + " |",
-             "|---|---|" + "---:|" * (len(titles) - 2)]
+    titles = ["", "unit", "Winnow", *(escaped(mark(report, peer)) for peer in peers)]
+    lines = []
     for row in report["rows"]:
         best = min(row["medians"], key=row["medians"].get, default=None)
         shown = {row["subject"]: number(row["medians"].get(row["subject"])),
                  **{peer: peer_cell(row, peer) for peer in peers}}
         if best in (row["subject"], rows.MAPPED):
             shown[best] = f"**{shown[best]}**"
-        line = [row["title"], row["unit"], *shown.values()]
-        lines.append("| " + " | ".join(line) + " |")
-    if plot:
-        lines += ["", f"![Each row, and each engine's time in it]({plot})"]
-    lines += [""] + ["* " + line.replace("*", "\\*") for line in remarks(report)]
-    return "\n".join(lines) + "\n"
+        lines.append([row["title"], row["unit"], *shown.values()])
+    return section(f"`{report['command']}`, {size_text(report)}, on {machine_text(report)}. "
+                   "In brackets, how many times what Winnow takes.", titles, lines, 2,
+                   plot and f"![Each row, and each engine's time in it]({plot})", remarks(report))
 
 
-def curves_markdown(report, command, titles, lines, num_left, plot):
+def curves_markdown(report, titles, lines, num_left, plot):
     """The same of a measurement on more and more keys."""
-    shown = [f"`{command}`, keys of {rows.KEY_BYTES} bytes, medians of {report['rounds']} "
-             f"round{'' if report['rounds'] == 1 else 's'}, on {machine_text(report)}.", "",
-             "| " + " | ".join(titles) + " |",
-             "|" + "---|" * num_left + "---:|" * (len(titles) - num_left)]
-    shown += ["| " + " | ".join(line).replace("*", "\\*") + " |" for line in lines]
-    if plot:
-        shown += ["", f"![The same as curves]({plot})"]
-    shown += [""] + ["* " + line.replace("*", "\\*") for line in contenders(report)]
-    return "\n".join(shown) + "\n"
+    sizes = ",".join(map(str, report["sizes"]))
+    rounds = report["rounds"]
+    return section(f"`tools/dev {report['tool']} --keys={sizes} --rounds={rounds}`, keys of "
+                   f"{rows.KEY_BYTES} bytes, medians of {rounds} round{'' if rounds == 1 else 's'}, "
+                   f"on {machine_text(report)}.", titles,
+                   [[escaped(cell) for cell in line] for line in lines], num_left,
+                   plot and f"![The same as curves]({plot})", contenders(report))
 
 
 def html_table(titles, lines):
