@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/sstable/equal_heads.h"
+
 namespace winnow {
 
 namespace {
@@ -33,7 +35,9 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
   for (uint32_t i = 1; i < index.size(); i++) {
     if (index.HeadAt(i) < index.HeadAt(i - 1)) return nullptr;
   }
-  std::unique_ptr<BlockDirectory> made(new (std::nothrow) BlockDirectory(index));
+  // Nor are separators kept but for what is behind their heads.
+  if (!index.HeadsAgree()) return nullptr;
+  std::unique_ptr<BlockDirectory> made(new (std::nothrow) BlockDirectory());
   if (made == nullptr) return nullptr;
 
   const uint32_t num_lines = (index.size() + kLineEntries - 1) / kLineEntries;
@@ -47,8 +51,9 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
     num_nodes += below;
   }
   // One piece of memory, which starts on a cache line, as all sizes in it are of whole lines: no
-  // node and no line lies on two.
-  made->memory_ = filter::ResidentMemory(num_nodes * sizeof(Node) + num_lines * sizeof(Line));
+  // node and no line lies on two. What is behind the heads, read seldom, comes last.
+  made->memory_ = filter::ResidentMemory(num_nodes * sizeof(Node) + num_lines * sizeof(Line) +
+                                         SeparatorTails::BytesFor(index));
   if (made->memory_.data() == nullptr) return nullptr;
   // The root first: the upper levels of the tree lie together.
   char* at = made->memory_.data();
@@ -57,21 +62,25 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
     at += nodes_of_level[level] * sizeof(Node);
   }
   made->lines_ = new (at) Line[num_lines];
-  made->Fill(num_lines);
+  at += num_lines * sizeof(Line);
+  made->tails_ = SeparatorTails(index, at);
+  made->Fill(index, num_lines);
   return made;
 }
 
 // What is left of the last line, and of the last node of each level, is filled with the greatest
 // number. NumBelow never counts that, since it is below no head.
-void BlockDirectory::Fill(uint32_t num_lines) {
-  first_offset_ = index_.first_offset();
-  last_head_ = index_.HeadAt(index_.size() - 1);
+void BlockDirectory::Fill(const IndexBlock& index, uint32_t num_lines) {
+  num_entries_ = index.size();
+  first_offset_ = index.first_offset();
+  data_bytes_ = index.end_offset() - first_offset_;
+  last_head_ = index.HeadAt(num_entries_ - 1);
   for (uint32_t i = 0; i < num_lines * kLineEntries; i++) {
     Line& line = lines_[i / kLineEntries];
-    const bool is_entry = i < index_.size();
-    line.heads[i % kLineEntries] = is_entry ? index_.HeadAt(i) : kGreatest;
+    const bool is_entry = i < num_entries_;
+    line.heads[i % kLineEntries] = is_entry ? index.HeadAt(i) : kGreatest;
     line.starts[i % kLineEntries] =
-        is_entry ? static_cast<uint32_t>(index_.handle(i).offset - first_offset_) : 0;
+        is_entry ? static_cast<uint32_t>(index.handle(i).offset - first_offset_) : 0;
     line.hints[i % kLineEntries].store(0, std::memory_order_relaxed);
   }
   size_t below = num_lines;
@@ -93,10 +102,10 @@ void BlockDirectory::Fill(uint32_t num_lines) {
 // Nowhere does the way down leave the tree: the head is not greater than the last one, and what is
 // behind that one in its node is the greatest number, which is below nothing.
 BlockDirectory::Place BlockDirectory::FindLine(std::string_view user_key) const {
-  const int order = index_.shared_prefix().Compare(user_key);
+  const int order = tails_.shared_prefix().Compare(user_key);
   if (order != 0) [[unlikely]]
     return {0, order < 0 ? kBefore : kBehind};
-  const uint64_t head = index_.shared_prefix().HeadOf(user_key);
+  const uint64_t head = tails_.shared_prefix().HeadOf(user_key);
   // Such a head would be counted past the last line, where that one is full.
   if (head > last_head_) [[unlikely]]
     return {head, kBehind};
@@ -113,13 +122,21 @@ BlockDirectory::Place BlockDirectory::FindLine(std::string_view user_key) const 
 uint32_t BlockDirectory::FindInLine(const Place& place, std::string_view user_key,
                                     uint64_t trailer) const {
   if (place.line >= kBehind) [[unlikely]]
-    return place.line == kBefore ? 0 : index_.size();
+    return place.line == kBefore ? 0 : num_entries_;
   const Line& line = lines_[place.line];
   const auto in_line = static_cast<uint32_t>(NumBelow(line.heads, place.head));
   const uint32_t entry = place.line * kLineEntries + in_line;
   if (line.heads[in_line] != place.head) [[likely]]
     return entry;
-  return index_.FindAmongEqualHeads(entry, user_key, trailer);
+  return FindAmongEqualHeads(*this, entry, user_key.substr(tails_.shared_prefix().bytes().size()),
+                             trailer);
+}
+
+bool BlockDirectory::StraddlesWith(uint32_t entry, std::string_view user_key) const {
+  const SharedPrefix& prefix = tails_.shared_prefix();
+  if (TrailerAt(entry) == 0 || !user_key.starts_with(prefix.bytes())) return false;
+  return HeadAt(entry) == prefix.HeadOf(user_key) &&
+         CompareSuffix(entry, user_key.substr(prefix.bytes().size())) == 0;
 }
 
 }  // namespace winnow

@@ -1,5 +1,7 @@
 // The index of a table's data blocks, laid out for look-ups: a search ends in the one cache line
 // that also says where the block is, in the file and in memory.
+//
+// It says all that the index block does, in about the same memory, so that this need not be kept.
 #ifndef WINNOW_ENGINE_SSTABLE_BLOCK_DIRECTORY_H_
 #define WINNOW_ENGINE_SSTABLE_BLOCK_DIRECTORY_H_
 
@@ -8,16 +10,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "engine/sstable/data_block.h"
+#include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/separator_tails.h"
 #include "winnow/filter/resident_memory.h"
 
 namespace winnow {
 
-// Made of an index block, whose entries it numbers alike, and which answers where heads are equal.
-// Thread-safe.
+// Made of an index block, whose entries it numbers alike. Thread-safe.
 //
 // Above the lines stands a tree of which each node is one cache line with the last heads of eight
 // lines, or nodes, below: 14 probes of a binary search become four nodes, of which all but the
@@ -28,8 +32,8 @@ namespace winnow {
 // is kept once, since all blocks of a cache lie within the same 256 GiB or nearly so.
 class BlockDirectory {
  public:
-  // Null for an index that it cannot stand for (no entries, over 4 GiB of data, or heads out of
-  // order), and without memory. The contents of `index` must outlive it.
+  // Null for an index that it cannot stand for (no entries, over 4 GiB of data, or heads that are
+  // out of order or not those of the separators), and without memory.
   static std::unique_ptr<BlockDirectory> Make(const IndexBlock& index);
 
   // How far a search is that has come to the line in which it ends.
@@ -42,10 +46,27 @@ class BlockDirectory {
   // The rest of the search. The same entry as IndexBlock::Find under the bytewise order.
   uint32_t FindInLine(const Place& place, std::string_view user_key, uint64_t trailer) const;
 
-  // IndexBlock::handle(entry).offset.
-  uint64_t OffsetOf(uint32_t entry) const {
-    return first_offset_ + lines_[entry / kLineEntries].starts[entry % kLineEntries];
+  // As the index block's.
+  uint32_t size() const { return num_entries_; }
+  uint64_t first_offset() const { return first_offset_; }
+  uint64_t end_offset() const { return first_offset_ + data_bytes_; }
+  BlockHandle handle(uint32_t entry) const {
+    const uint64_t start = StartOf(entry);
+    const uint64_t end = entry + 1 < num_entries_ ? StartOf(entry + 1) : data_bytes_;
+    return {first_offset_ + start, end - start - kBlockTrailerBytes};
   }
+  std::string separator(uint32_t entry) const { return tails_.Separator(entry, HeadAt(entry)); }
+  bool StraddlesWith(uint32_t entry, std::string_view user_key) const;
+  uint64_t HeadAt(uint32_t entry) const {
+    return lines_[entry / kLineEntries].heads[entry % kLineEntries];
+  }
+  uint64_t TrailerAt(uint32_t entry) const { return tails_.TrailerAt(entry); }
+  // Of an entry whose head is that of `suffix`.
+  int CompareSuffix(uint32_t entry, std::string_view suffix) const {
+    return tails_.CompareSuffix(entry, suffix);
+  }
+  // handle(entry).offset, from the entry's own line.
+  uint64_t OffsetOf(uint32_t entry) const { return first_offset_ + StartOf(entry); }
 
   // Has the block's keys fetched from where it was.
   void PrefetchBlock(uint32_t entry) const {
@@ -90,15 +111,21 @@ class BlockDirectory {
     std::array<uint64_t, kNodeKeys> last_heads;
   };
 
-  explicit BlockDirectory(const IndexBlock& index) : index_(index) {}
-  void Fill(uint32_t num_lines);
+  BlockDirectory() = default;
+  void Fill(const IndexBlock& index, uint32_t num_lines);
+
+  uint64_t StartOf(uint32_t entry) const {
+    return lines_[entry / kLineEntries].starts[entry % kLineEntries];
+  }
 
   std::atomic<uint32_t>& HintOf(uint32_t entry) const {
     return lines_[entry / kLineEntries].hints[entry % kLineEntries];
   }
 
-  IndexBlock index_;
+  SeparatorTails tails_;
+  uint32_t num_entries_ = 0;
   uint64_t first_offset_ = 0;
+  uint64_t data_bytes_ = 0;
   uint64_t last_head_ = 0;
   Line* lines_ = nullptr;
   size_t num_levels_ = 0;

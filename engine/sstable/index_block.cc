@@ -6,6 +6,7 @@
 
 #include "engine/base/coding.h"
 #include "engine/base/shared_prefix.h"
+#include "engine/sstable/equal_heads.h"
 
 namespace winnow {
 
@@ -191,19 +192,6 @@ bool IndexBlock::StraddlesWith(uint32_t entry, std::string_view user_key) const 
   return user_key.substr(prefix.size()) == suffix(entry);
 }
 
-template <typename IsSmaller>
-uint32_t IndexBlock::LowerBound(uint32_t first, uint32_t last, const IsSmaller& is_smaller) const {
-  while (first < last) {
-    const uint32_t middle = first + (last - first) / 2;
-    if (is_smaller(middle)) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
-}
-
 // Under the bytewise order, in three steps, of which the third is rare:
 //
 // 1. Compare with the prefix that all separators share; a key that differs there is before all
@@ -236,20 +224,7 @@ uint32_t IndexBlock::Find(const InternalKeyComparator& comparator, std::string_v
   if (left == 1 && HeadAt(first) < head) first++;
 
   if (first == num_entries_ || HeadAt(first) != head) return first;
-  return FindAmongEqualHeads(first, user_key, trailer);
-}
-
-// Heads are sorted, so that "equal" holds for a run from `first` on.
-uint32_t IndexBlock::FindAmongEqualHeads(uint32_t first, std::string_view user_key,
-                                         uint64_t trailer) const {
-  const uint64_t head = HeadAt(first);
-  const std::string_view rest = user_key.substr(prefix_.bytes().size());
-  const uint32_t last =
-      LowerBound(first, num_entries_, [&](uint32_t entry) { return HeadAt(entry) == head; });
-  return LowerBound(first, last, [&](uint32_t entry) {
-    const int order = CompareBytes(suffix(entry), rest);
-    return order != 0 ? order < 0 : TrailerAt(entry) > trailer;
-  });
+  return FindAmongEqualHeads(*this, first, user_key.substr(prefix_.bytes().size()), trailer);
 }
 
 bool IndexBlock::HeadsAgree() const {

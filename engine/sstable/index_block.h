@@ -65,12 +65,21 @@ class IndexBlock {
   uint32_t Find(const InternalKeyComparator& comparator, std::string_view user_key,
                 uint64_t trailer) const;
 
-  // What Find compares first, under the bytewise order: the prefix that all separators share, and
-  // the eight bytes behind it.
+  // A separator is the prefix that all share, a suffix, and a trailer; its head is the eight bytes
+  // behind the prefix.
   const SharedPrefix& shared_prefix() const { return prefix_; }
   uint64_t HeadAt(uint32_t entry) const { return DecodeFixed64(heads_ + 8 * size_t{entry}); }
-  // Find, from the first entry on whose head is that of `user_key`, which has the prefix.
-  uint32_t FindAmongEqualHeads(uint32_t first, std::string_view user_key, uint64_t trailer) const;
+  std::string_view suffix(uint32_t entry) const {
+    const uint32_t start = entry == 0 ? 0 : DecodeFixed32(suffix_ends_ + 4 * size_t{entry - 1});
+    return {suffixes_ + start, DecodeFixed32(suffix_ends_ + 4 * size_t{entry}) - start};
+  }
+  uint64_t TrailerAt(uint32_t entry) const {
+    return trailers_ == nullptr ? 0 : DecodeFixed64(trailers_ + 8 * size_t{entry});
+  }
+  // Bytewise.
+  int CompareSuffix(uint32_t entry, std::string_view other) const {
+    return CompareBytes(suffix(entry), other);
+  }
 
   BlockHandle handle(uint32_t entry) const {
     const uint64_t start = entry == 0 ? 0 : EndOf(entry - 1);
@@ -93,15 +102,6 @@ class IndexBlock {
     return wide_ ? DecodeFixed64(ends_ + 8 * size_t{entry})
                  : DecodeFixed32(ends_ + 4 * size_t{entry});
   }
-  uint64_t TrailerAt(uint32_t entry) const {
-    return trailers_ == nullptr ? 0 : DecodeFixed64(trailers_ + 8 * size_t{entry});
-  }
-  std::string_view suffix(uint32_t entry) const {
-    const uint32_t start = entry == 0 ? 0 : DecodeFixed32(suffix_ends_ + 4 * size_t{entry - 1});
-    return {suffixes_ + start, DecodeFixed32(suffix_ends_ + 4 * size_t{entry}) - start};
-  }
-  template <typename IsSmaller>
-  uint32_t LowerBound(uint32_t first, uint32_t last, const IsSmaller& is_smaller) const;
 
   uint32_t num_entries_ = 0;
   bool wide_ = false;

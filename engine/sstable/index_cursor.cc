@@ -41,8 +41,8 @@ void IndexCursor::MoveTo(uint32_t top_entry, Place place) {
     return;
   }
   // Only an empty table has an empty index.
-  if (!LoadPartition(top_entry) || index_.size() == 0) return;
-  entry_ = place == Place::kFirst ? 0 : index_.size() - 1;
+  if (!LoadPartition(top_entry) || num_entries() == 0) return;
+  entry_ = place == Place::kFirst ? 0 : num_entries() - 1;
   valid_ = true;
 }
 
@@ -56,7 +56,7 @@ void IndexCursor::Seek(std::string_view internal_key) {
   const uint64_t trailer = Trailer(internal_key);
   if (directory_ != nullptr) [[likely]] {
     entry_ = directory_->FindInLine(directory_->FindLine(user_key), user_key, trailer);
-    valid_ = entry_ < index_.size();
+    valid_ = entry_ < directory_->size();
     return;
   }
   const InternalKeyComparator& comparator = table_.comparator();
@@ -75,7 +75,7 @@ void IndexCursor::Seek(std::string_view internal_key) {
 
 // Within a partition a step is an addition; crossing into the next one reads a block.
 void IndexCursor::Next() {
-  if (++entry_ < index_.size()) return;
+  if (++entry_ < num_entries()) return;
   valid_ = false;
   if (table_.has_index_partitions()) MoveTo(top_entry_ + 1, Place::kFirst);
 }

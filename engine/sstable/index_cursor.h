@@ -24,7 +24,9 @@ class IndexCursor {
   bool Valid() const { return valid_; }
   const absl::Status& status() const { return status_; }
   // Of the data block.
-  BlockHandle handle() const { return index_.handle(entry_); }
+  BlockHandle handle() const {
+    return directory_ != nullptr ? directory_->handle(entry_) : index_.handle(entry_);
+  }
   // handle().offset, from where a seek has just been.
   uint64_t offset() const {
     return directory_ != nullptr ? directory_->OffsetOf(entry_) : handle().offset;
@@ -40,7 +42,9 @@ class IndexCursor {
     if (directory_ != nullptr) directory_->Forget(entry_);
   }
   // Of the data block, as an internal key.
-  std::string separator() const { return index_.separator(entry_); }
+  std::string separator() const {
+    return directory_ != nullptr ? directory_->separator(entry_) : index_.separator(entry_);
+  }
 
   void SeekToFirst() { MoveTo(0, Place::kFirst); }
   void SeekToLast();
@@ -55,13 +59,17 @@ class IndexCursor {
   // To the first or last data block below an entry of the top level of a partitioned index; for an
   // index of one level `top_entry` is 0.
   void MoveTo(uint32_t top_entry, Place place);
+  // Of the lowest level.
+  uint32_t num_entries() const {
+    return directory_ != nullptr ? directory_->size() : index_.size();
+  }
   // Makes index_ the lowest level below `top_entry`; false leaves the cursor invalid.
   bool LoadPartition(uint32_t top_entry);
 
   const SstableReader& table_;
   const SstableReadOptions options_;
   BlockDirectory* const directory_;  // the table's; may be null
-  IndexBlock index_;                 // the level that points to data blocks
+  IndexBlock index_;                 // without one, the level that points to data blocks
   BlockRef partition_;
   uint32_t top_entry_ = 0;
   uint32_t entry_ = 0;

@@ -125,9 +125,8 @@ absl::Status SstableReader::ForEachBlock(
     }
   }
   SstableBlockInfo index_info = StoredBlockInfo(BlockKind::kIndex, footer_.index);
-  BlockRef index_pin;
-  WINNOW_ASSIGN_OR_RETURN(const IndexBlock index, TopIndex(options, &index_pin));
-  index_info.num_entries = index.size();
+  WINNOW_RETURN_IF_ERROR(
+      WithTopIndex([&](const auto& index) { index_info.num_entries = index.size(); }));
   visit(index_info);
   if (footer_.range_tombstones.exists()) {
     SstableBlockInfo info = StoredBlockInfo(BlockKind::kRangeTombstones, footer_.range_tombstones);
@@ -149,24 +148,22 @@ absl::Status SstableReader::ForEachBlock(
 
 // Of the top index alone: partitions are about equally large, and would have to be read.
 std::vector<SstableAnchor> SstableReader::Anchors(size_t most) const {
-  SstableReadOptions options;
-  options.fill_cache = false;
-  BlockRef index_pin;
-  const absl::StatusOr<IndexBlock> index = TopIndex(options, &index_pin);
   std::vector<SstableAnchor> anchors;
-  if (!index.ok() || index->size() == 0 || most == 0) return anchors;
-  const uint64_t size = index->size();
-  const uint64_t count = std::min<uint64_t>(size, most);
-  // Blocks are taken to be equally large: no more than `most` separators are looked at, and no
-  // data.
-  const uint64_t bytes = figures_.data_bytes / size;
-  uint64_t first = 0;  // entry that no anchor stands for yet
-  for (uint64_t i = 1; i <= count; i++) {
-    const uint64_t end = size * i / count;
-    const std::string separator = index->separator(static_cast<uint32_t>(end - 1));
-    anchors.push_back({std::string(UserKey(separator)), bytes * (end - first)});
-    first = end;
-  }
+  const absl::Status status = WithTopIndex([&](const auto& index) {
+    const uint64_t size = index.size();
+    const uint64_t count = std::min<uint64_t>(size, most);
+    uint64_t first = 0;  // entry that no anchor stands for yet
+    for (uint64_t i = 1; i <= count; i++) {
+      const uint64_t end = size * i / count;
+      const std::string separator = index.separator(static_cast<uint32_t>(end - 1));
+      // Blocks are taken to be equally large: no more than `most` separators are looked at, and no
+      // data.
+      anchors.push_back(
+          {std::string(UserKey(separator)), figures_.data_bytes / size * (end - first)});
+      first = end;
+    }
+  });
+  status.IgnoreError();  // without an index there are none
   return anchors;
 }
 

@@ -10,8 +10,9 @@ namespace winnow {
 
 namespace {
 
-// Automatic readahead starts after this many loads in a row and doubles up to the limit.
-// Two in a row are what a seek near a block's end does too; three are a scan.
+// Automatic readahead starts with the load that follows this many, and doubles up to the limit.
+// Two in a row are what a seek near a block's end does too; three are a scan. Where the last walks
+// over the table went on to a third, it starts with the second.
 constexpr uint32_t kLoadsBeforeReadahead = 2;
 constexpr size_t kFirstReadaheadBytes = size_t{16} << 10;
 constexpr size_t kLargestReadaheadBytes = size_t{256} << 10;
@@ -24,7 +25,7 @@ SstableIterator::SstableIterator(const SstableReader& table, const SstableReadOp
       index_(table, options),
       readahead_(table.file_, table.figures_.data_bytes, options.readahead_bytes > 0) {}
 
-SstableIterator::~SstableIterator() = default;
+SstableIterator::~SstableIterator() { EndWalk(); }
 
 // For compactions and whole scans: the cache is neither read nor filled, and blocks that are stored
 // plain are used where they lie in the buffer. They live until the next block is loaded, which is
@@ -84,7 +85,7 @@ absl::StatusOr<BlockRef> SstableIterator::CopyFromReadahead(const BlockHandle& h
 // block already, the cache lets this one wait for it.
 absl::StatusOr<BlockRef> SstableIterator::LoadMissingBlock(const BlockHandle& handle,
                                                            Direction direction) {
-  if (sequential_loads_ < kLoadsBeforeReadahead) {
+  if (!ReadsAhead()) {
     return table_.LoadMissingBlock(handle, BlockKind::kData, options_);
   }
   const BlockKey key{table_.table_id_, handle.offset};
@@ -97,16 +98,30 @@ absl::StatusOr<BlockRef> SstableIterator::LoadMissingBlock(const BlockHandle& ha
       ShardedBlockCache::Priority::kProbation, options_.counters);
 }
 
+void SstableIterator::EndWalk() {
+  if (sequential_loads_ + 1 == kLoadsBeforeReadahead) table_.scan_history_.Note(false);
+  sequential_loads_ = 0;
+  automatic_readahead_bytes_ = 0;
+}
+
 // Blocks lie without gaps, so that the next one starts where the last one ended (or ends where it
 // began, backwards).
 bool SstableIterator::NoteLoad(const BlockHandle& handle, Direction direction) {
   const bool is_sequential = direction == Direction::kForward ? handle.offset == last_load_end_
                                                               : handle.end() == last_load_offset_;
-  sequential_loads_ = is_sequential ? sequential_loads_ + 1 : 0;
-  if (!is_sequential) automatic_readahead_bytes_ = 0;
+  if (!is_sequential) {
+    EndWalk();
+  } else if (++sequential_loads_ == kLoadsBeforeReadahead) {
+    table_.scan_history_.Note(true);
+  }
   last_load_offset_ = handle.offset;
   last_load_end_ = handle.end();
   return is_sequential;
+}
+
+bool SstableIterator::ReadsAhead() const {
+  const uint32_t loads = sequential_loads_ + (table_.scan_history_.ExpectsToGoOn() ? 1 : 0);
+  return sequential_loads_ > 0 && loads >= kLoadsBeforeReadahead;
 }
 
 // A mapping is read a page at a time where the disk is waited for; once a scan is under way the
@@ -116,7 +131,7 @@ absl::StatusOr<bool> SstableIterator::LoadMapped(const BlockHandle& handle, Dire
   if (contents == nullptr) return false;
   if (!NoteLoad(handle, direction)) needed_from_ = needed_until_ = 0;
   const bool is_needed = handle.offset >= needed_from_ && handle.end() <= needed_until_;
-  if (sequential_loads_ >= kLoadsBeforeReadahead && !is_needed) {
+  if (ReadsAhead() && !is_needed) {
     automatic_readahead_bytes_ =
         std::clamp(automatic_readahead_bytes_ * 2, kFirstReadaheadBytes, kLargestReadaheadBytes);
     const uint64_t bytes = automatic_readahead_bytes_;
@@ -147,8 +162,7 @@ absl::Status SstableIterator::LoadThroughCache(Direction direction) {
     if (options_.counters != nullptr) options_.counters->block_cache_hits.Increment();
     // A hit says that the scan runs over blocks that are in memory: reading ahead would read what
     // is there.
-    sequential_loads_ = 0;
-    automatic_readahead_bytes_ = 0;
+    EndWalk();
   } else {
     if (options_.counters != nullptr && cache != nullptr) {
       options_.counters->block_cache_misses.Increment();

@@ -56,6 +56,9 @@ class SstableIterator final : public InternalIterator {
                                              BlockArena* arena);
   // True if the block lies next to the one that was loaded last, in the direction of the walk.
   bool NoteLoad(const BlockHandle& handle, Direction direction);
+  // Blocks are no longer loaded one after the other.
+  void EndWalk();
+  bool ReadsAhead() const;
   void EnterNextBlock();
   void EnterPreviousBlock();
 
@@ -68,7 +71,8 @@ class SstableIterator final : public InternalIterator {
   uint64_t contents_offset_ = 0;
   BlockRef block_;  // keeps it, unless it lies in readahead_ or in the mapping
   ReadaheadBuffer readahead_;
-  // Blocks loaded one after the other, and where the next of them would start or the last started.
+  // Blocks loaded one after the other, but for the first, and where the next of them would start or
+  // the last started.
   uint32_t sequential_loads_ = 0;
   uint64_t last_load_offset_ = 0;
   uint64_t last_load_end_ = 0;

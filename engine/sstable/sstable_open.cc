@@ -235,6 +235,14 @@ absl::Status SstableReader::ReadIndex() {
                            ShardedBlockCache::Priority::kProbation);
     return absl::OkStatus();
   }
+  index_is_whole_ = !has_index_partitions();
+  // What an index takes of a cache is settled before it is read, without a directory. Where there
+  // is no cache, reading the block takes so long that the search does not matter.
+  const bool has_cache = options_.cache != nullptr && options_.cache->capacity_bytes() > 0;
+  if (index_is_whole_ && has_cache && !options_.charge_cache && options_.comparator.is_bytewise()) {
+    directory_ = BlockDirectory::Make(index);
+    if (directory_ != nullptr) return absl::OkStatus();
+  }
   // Copied out of the cache's memory into memory on huge pages, which suits what every look-up
   // reads.
   index_memory_ = filter::ResidentMemory(contents.size() + CachedBlock::kReadablePadding);
@@ -244,13 +252,6 @@ absl::Status SstableReader::ReadIndex() {
   }
   std::memcpy(index_memory_.data(), contents.data(), contents.size());
   index_ = IndexBlock(index_memory_.data());
-  index_is_whole_ = !has_index_partitions();
-  // What an index takes of a cache is settled before it is read, without a directory. Where there
-  // is no cache, reading the block takes so long that the search does not matter.
-  const bool has_cache = options_.cache != nullptr && options_.cache->capacity_bytes() > 0;
-  if (index_is_whole_ && has_cache && !options_.charge_cache && options_.comparator.is_bytewise()) {
-    directory_ = BlockDirectory::Make(index_);
-  }
   return absl::OkStatus();
 }
 

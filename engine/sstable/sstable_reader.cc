@@ -194,7 +194,7 @@ absl::Status SstableReader::FindBlock(const SstableReadOptions& options,
                                       PointLookup* lookup) const {
   if (directory_ != nullptr) [[likely]] {
     lookup->entry_ = directory_->FindInLine(lookup->place_, lookup->user_key_, lookup->trailer_);
-    lookup->has_block_ = lookup->entry_ < index_.size();
+    lookup->has_block_ = lookup->entry_ < directory_->size();
     if (!lookup->has_block_) return absl::OkStatus();
     if (mapped_ == nullptr) [[likely]] {
       directory_->PrefetchBlock(lookup->entry_);
@@ -203,7 +203,7 @@ absl::Status SstableReader::FindBlock(const SstableReadOptions& options,
       lookup->handle_.offset = directory_->OffsetOf(lookup->entry_);
       return absl::OkStatus();
     }
-    lookup->handle_ = index_.handle(lookup->entry_);
+    lookup->handle_ = directory_->handle(lookup->entry_);
     if (reads_in_place()) mapped_->Prefetch(lookup->handle_);
     return absl::OkStatus();
   }
@@ -266,7 +266,7 @@ bool SstableReader::TakeFrom(const PointLookup* neighbour, PointLookup* lookup) 
 
 absl::Status SstableReader::LoadFromFile(const SstableReadOptions& options, PointLookup* lookup,
                                          BlockFetch* fetch, bool* waited) const {
-  lookup->handle_ = lookup->index_->handle(lookup->entry_);
+  lookup->handle_ = HandleOf(*lookup);
   const SteadyTime begin = waited == nullptr ? SteadyTime() : SteadyNow();
   WINNOW_ASSIGN_OR_RETURN(lookup->block_,
                           LoadMissingBlock(lookup->handle_, BlockKind::kData, options, fetch));
@@ -277,7 +277,7 @@ absl::Status SstableReader::LoadFromFile(const SstableReadOptions& options, Poin
 
 bool SstableReader::StartFetch(const SstableReadOptions& options, const PointLookup& lookup,
                                int descriptor, BlockFetch* fetch, RingRead* read) const {
-  const BlockHandle handle = lookup.index_->handle(lookup.entry_);
+  const BlockHandle handle = HandleOf(lookup);
   if (mapped_ != nullptr || descriptor < 0 || handle.size > kLargestFetched) return false;
   fetch->fills_cache = FillsCache(options) && options_.cache->Admits({table_id_, handle.offset});
   absl::StatusOr<BlockRef> stored = file_.RoomForStored(
@@ -293,7 +293,7 @@ bool SstableReader::StartFetch(const SstableReadOptions& options, const PointLoo
 }
 
 void SstableReader::PrefetchFromFile(const PointLookup& lookup) const {
-  const BlockHandle handle = lookup.index_->handle(lookup.entry_);
+  const BlockHandle handle = HandleOf(lookup);
   file_.file().Prefetch(handle.offset, handle.size + kBlockTrailerBytes);
 }
 
@@ -343,13 +343,18 @@ absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, Point
   // first entry, the block before may end with the user key: separators tell, without a read.
   result->filter_key_present = position.user_key_before;
   if (position.entry != nullptr && position.index == 0) {
-    const uint32_t entry = lookup->entry_;
-    const uint32_t top_entry = lookup->top_entry_;
-    result->filter_key_present =
-        entry > 0 ? lookup->index_->StraddlesWith(entry - 1, user_key)
-                  : top_entry > 0 && index_.StraddlesWith(top_entry - 1, user_key);
+    result->filter_key_present = StraddlesBefore(*lookup);
   }
   return absl::OkStatus();
+}
+
+// Between partitions the top level tells.
+bool SstableReader::StraddlesBefore(const PointLookup& lookup) const {
+  if (lookup.entry_ == 0) {
+    return lookup.top_entry_ > 0 && index_.StraddlesWith(lookup.top_entry_ - 1, lookup.user_key_);
+  }
+  return directory_ != nullptr ? directory_->StraddlesWith(lookup.entry_ - 1, lookup.user_key_)
+                               : lookup.index_->StraddlesWith(lookup.entry_ - 1, lookup.user_key_);
 }
 
 // Keys of one filter key lie together, as the filter key is a prefix of the user key: if any

@@ -34,6 +34,7 @@
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
 #include "engine/sstable/range_filter_block.h"
+#include "engine/sstable/scan_history.h"
 #include "engine/sstable/sstable_problem.h"
 #include "engine/sstable/sstable_properties.h"
 #include "filter/base/slab_pool.h"
@@ -144,7 +145,7 @@ class PointLookup {
 
   std::string_view user_key_;
   uint64_t trailer_ = 0;
-  const IndexBlock* index_ = nullptr;  // the level that points to data blocks
+  const IndexBlock* index_ = nullptr;  // without a directory, the level that points to data blocks
   IndexBlock loaded_index_;            // in index_pin_, where that level is not in memory
   BlockRef index_pin_;
   uint32_t top_entry_ = 0;  // of index_ in the top level
@@ -462,8 +463,30 @@ class SstableReader : public filter::internal::InSlabPool {
                           std::string_view user_key) const;
   // The cached filter's block, or none where it cannot be had.
   BlockRef FilterFromCache(const SstableReadOptions& options) const;
-  // The index of one level, or else its top level: in memory, or in the block that `*pin` holds.
+  // Without a directory: the index of one level, or else its top level: in memory, or in the block
+  // that `*pin` holds.
   absl::StatusOr<IndexBlock> TopIndex(const SstableReadOptions& options, BlockRef* pin) const;
+  // Calls `use` with that, or with the directory that stands for it. Neither is put into the cache.
+  template <typename Use>
+  absl::Status WithTopIndex(const Use& use) const {
+    if (directory_ != nullptr) {
+      use(*directory_);
+      return absl::OkStatus();
+    }
+    SstableReadOptions options;
+    options.fill_cache = false;
+    BlockRef pin;
+    absl::StatusOr<IndexBlock> index = TopIndex(options, &pin);
+    if (index.ok()) use(*index);
+    return index.status();
+  }
+  // Of the block that FindBlock has found.
+  BlockHandle HandleOf(const PointLookup& lookup) const {
+    return directory_ != nullptr ? directory_->handle(lookup.entry_)
+                                 : lookup.index_->handle(lookup.entry_);
+  }
+  // Does the block before that one end with the user key?
+  bool StraddlesBefore(const PointLookup& lookup) const;
   absl::StatusOr<bool> HasKeyBeside(const SstableReadOptions& options,
                                     const BlockPosition& position, const FirstLookup& lookup) const;
   // The lowest level of the index that leads to the first entry at or after the key, and which
@@ -532,8 +555,10 @@ class SstableReader : public filter::internal::InSlabPool {
   std::unique_ptr<const KeyHashOrigin> key_hash_origin_;  // null: there are none
   std::unique_ptr<const Tombstones> tombstones_;          // null: there are none
   filter::ResidentMemory index_memory_;
-  IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
-  std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null
+  // Of data blocks, or of index partitions. Empty if it is in the cache, or where there is a
+  // directory, which stands for one of data blocks.
+  IndexBlock index_;
+  std::unique_ptr<BlockDirectory> directory_;  // may be null
   MappedBlocks::Held mapped_;                  // null: the file is not mapped
   LedgerCharge filter_charge_;
   filter::ResidentMemory filter_memory_;
@@ -548,8 +573,9 @@ class SstableReader : public filter::internal::InSlabPool {
   const bool filter_has_budget_;
   bool is_resident_ = true;  // they are, or have no bytes
   bool index_in_cache_ = false;
-  bool index_is_whole_ = false;  // index_ is of data blocks
+  bool index_is_whole_ = false;  // index_, or the directory, is of data blocks
   bool filter_in_cache_ = false;
+  mutable ScanHistory scan_history_;
   absl::Status filter_read_status_;
   bool filter_is_too_large_ = false;
   const FilterPolicy* filter_policy_ = nullptr;  // the one that made policy_filter_, if it is known

@@ -1,6 +1,7 @@
 #include "engine/sstable/sstable_verifier.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "engine/base/shown_key.h"
 #include "engine/base/status.h"
@@ -14,6 +15,10 @@ namespace {
 
 // A filter that is wrong may deny every key of a table: people and memory need not have them all.
 constexpr uint64_t kMostOfAKind = 100;
+
+// Data blocks are read in pieces of this size: a system call for each would take as long as
+// checking it does.
+constexpr size_t kReadaheadBytes = size_t{1} << 20;
 
 }  // namespace
 
@@ -187,6 +192,34 @@ void SstableVerifier::CheckRangeTombstones() {
   }
 }
 
+// Or look-ups would go astray where separators lead right.
+void SstableVerifier::CheckHeads(const IndexBlock& index) {
+  if (index.HeadsAgree()) return;
+  Report(index.first_offset(), "index: heads are not those of its separators");
+}
+
+// Data blocks must follow each other from one index to the next: a gap would be bytes that nobody
+// reads, an overlap blocks that two entries claim.
+template <typename Index>
+void SstableVerifier::CheckDataBlocks(const Index& index) {
+  if (index.first_offset() != expected_data_offset_) {
+    Report(index.first_offset(), "index: data blocks do not follow each other");
+  }
+  expected_data_offset_ = index.end_offset();
+  // A directory is made of an index whose heads are right.
+  if constexpr (std::is_same_v<Index, IndexBlock>) CheckHeads(index);
+  for (uint32_t i = 0; i < index.size(); i++) {
+    CheckDataBlock(index.handle(i), index.separator(i));
+  }
+}
+
+// The index that look-ups go by, in memory or in the cache. CheckFrame has read the file's.
+void SstableVerifier::CheckIndex() {
+  const absl::Status status =
+      table_.WithTopIndex([this](const auto& index) { CheckDataBlocks(index); });
+  if (!status.ok()) skipped_a_block_ = true;  // CheckFrame has said why
+}
+
 // A partition that cannot be read leaves a hole: where its data blocks began is not known, so that
 // the next partition is taken at its word, and the separator before it is unknown as well.
 void SstableVerifier::CheckPartitions() {
@@ -213,43 +246,25 @@ void SstableVerifier::CheckPartitions() {
   }
 }
 
-// The index that look-ups go by, in memory or in the cache, which is not filled for it. CheckFrame
-// has read the file's.
-void SstableVerifier::CheckIndex() {
-  SstableReadOptions options;
-  options.fill_cache = false;
-  BlockRef pin;
-  const absl::StatusOr<IndexBlock> index = table_.TopIndex(options, &pin);
-  if (index.ok()) return CheckDataBlocks(*index);
-  skipped_a_block_ = true;  // CheckFrame has said why
-}
-
-// Data blocks must follow each other from one index to the next: a gap would be bytes that nobody
-// reads, an overlap blocks that two entries claim.
-void SstableVerifier::CheckDataBlocks(const IndexBlock& index) {
-  if (index.first_offset() != expected_data_offset_) {
-    Report(index.first_offset(), "index: data blocks do not follow each other");
-  }
-  expected_data_offset_ = index.end_offset();
-  // Or look-ups would go astray where separators lead right.
-  if (!index.HeadsAgree()) {
-    Report(index.first_offset(), "index: heads are not those of its separators");
-  }
-  for (uint32_t i = 0; i < index.size(); i++) {
-    CheckDataBlock(index.handle(i), index.separator(i));
-  }
+absl::StatusOr<BlockRef> SstableVerifier::ReadDataBlock(const BlockHandle& handle,
+                                                        std::string_view* contents) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string_view stored,
+                          readahead_.Get(handle, BlockKind::kData, kReadaheadBytes,
+                                         ReadaheadBuffer::Direction::kForward));
+  return table_.file_.Unwrap(stored, handle, BlockKind::kData, {}, contents);
 }
 
 // Invariant between blocks: last separator < every key of this block <= its separator.
 void SstableVerifier::CheckDataBlock(const BlockHandle& handle, std::string_view separator) {
   seen_.num_data_blocks++;
-  absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kData, {});
-  if (!block.ok()) {
-    Report(handle.offset, block.status());
+  std::string_view contents;
+  const absl::StatusOr<BlockRef> decompressed = ReadDataBlock(handle, &contents);
+  if (!decompressed.ok()) {
+    Report(handle.offset, decompressed.status());
     skipped_a_block_ = true;
   } else {
     BlockCursor cursor;
-    cursor.Reset((*block)->data());
+    cursor.Reset(contents.data());
     for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
       CheckEntry(handle, cursor.key(), cursor.value());
     }

@@ -16,6 +16,7 @@
 #include "engine/sstable/filter_block_verifier.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/key_hash_verifier.h"
+#include "engine/sstable/readahead_buffer.h"
 #include "engine/sstable/signature_verifier.h"
 #include "engine/sstable/sstable_reader.h"
 #include "winnow/filter/filter_key.h"
@@ -31,7 +32,8 @@ class SstableVerifier {
       : table_(table),
         key_time_parser_(key_time_parser),
         signatures_(table, signed_entry_parser),
-        key_hashes_(table) {
+        key_hashes_(table),
+        readahead_(table.file_, table.figures_.data_bytes, /*in_pages=*/true) {
     if (key_time_parser != nullptr) seen_.key_times.emplace();
   }
 
@@ -54,9 +56,13 @@ class SstableVerifier {
   void CheckRangeFilter();
   void CheckIndex();
   void CheckPartitions();
-  // All data blocks of one lowest-level index block.
-  void CheckDataBlocks(const IndexBlock& index);
+  void CheckHeads(const IndexBlock& index);
+  // All data blocks of one lowest-level index block, or of the directory that stands for it.
+  template <typename Index>
+  void CheckDataBlocks(const Index& index);
   void CheckDataBlock(const BlockHandle& handle, std::string_view separator);
+  // The block's contents, in the handle's memory or, where that is empty, until the next call.
+  absl::StatusOr<BlockRef> ReadDataBlock(const BlockHandle& handle, std::string_view* contents);
   void CheckEntry(const BlockHandle& handle, std::string_view key, std::string_view value);
   // The first entries of each kind of problem; CheckAll says how many more there are.
   void ReportEntry(const BlockHandle& handle, std::string_view key, std::string_view what);
@@ -77,6 +83,7 @@ class SstableVerifier {
   const KeyTimeParser key_time_parser_;  // may be null
   SignatureVerifier signatures_;
   KeyHashVerifier key_hashes_;
+  ReadaheadBuffer readahead_;
   std::vector<CheckedFilter> filters_;
   std::vector<SstableProblem> problems_;
   struct BadEntries {

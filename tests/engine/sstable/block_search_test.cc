@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "engine/base/coding.h"
 #include "engine/base/internal_key.h"
 #include "engine/cache/cached_block.h"
 #include "engine/sstable/block_directory.h"
@@ -54,6 +55,10 @@ const Shape kShapes[] = {
        for (uint64_t n = random() % 12; n > 0; n--) key += "\x00\x01\xff"[random() % 3];
        return i % 50 == 0 ? key + std::string(200, 'x') : key;
      }},
+    {"VeryLong",
+     [](uint64_t i, std::mt19937_64& random) {
+       return BigEndian(i / 3) + std::string(random() % 400, 'y') + std::to_string(i);
+     }},
 };
 
 class BlockSearch : public testing::TestWithParam<Shape> {
@@ -95,7 +100,12 @@ TEST_P(BlockSearch, IndexFindsTheFirstSeparatorNotBelowTheKey) {
     ASSERT_NE(directory, nullptr);
     for (uint32_t entry = 0; entry < index.size(); entry++) {
       ASSERT_EQ(directory->OffsetOf(entry), index.handle(entry).offset);
+      ASSERT_EQ(directory->handle(entry), index.handle(entry));
+      ASSERT_EQ(directory->separator(entry), separators[entry]);
     }
+    ASSERT_EQ(directory->size(), index.size());
+    ASSERT_EQ(directory->first_offset(), index.first_offset());
+    ASSERT_EQ(directory->end_offset(), index.end_offset());
     for (const std::string& key : Sought(keys)) {
       const BlockDirectory::Place place = directory->FindLine(key);
       for (const uint64_t trailer :
@@ -109,6 +119,9 @@ TEST_P(BlockSearch, IndexFindsTheFirstSeparatorNotBelowTheKey) {
                               separators.begin();
         ASSERT_EQ(index.Find(kOrder, key, trailer), expected);
         ASSERT_EQ(directory->FindInLine(place, key, trailer), expected);
+      }
+      for (uint32_t entry = 0; entry < index.size(); entry += 1 + index.size() / 16) {
+        ASSERT_EQ(directory->StraddlesWith(entry, key), index.StraddlesWith(entry, key));
       }
     }
   }
@@ -194,6 +207,44 @@ TEST(BlockDirectory, TellsWhetherABlockHasMoved) {
   EXPECT_TRUE(directory->Note(3, other->data()));
 }
 
+// Every third has a trailer, and may go on in the next block.
+TEST(BlockDirectory, TellsWhoseKeyGoesOnInTheNextBlock) {
+  for (const std::string filling : {"", "0123456789", "\0\0"}) {
+    IndexBuilder builder;
+    std::vector<std::string> keys;
+    for (uint64_t i = 0; i < 40; i++) {
+      keys.push_back(absl::StrCat("key", filling, 100 + i));
+      builder.Add(MakeInternalKey(keys.back(), i % 3 == 0 ? 7 : 0, EntryType::kDelete),
+                  100 * i + 100);
+    }
+    const std::string contents = builder.Encode(0, builder.size(), 0, /*share_prefix=*/true);
+    const auto directory = BlockDirectory::Make(IndexBlock(contents.data()));
+    ASSERT_NE(directory, nullptr);
+    for (uint32_t i = 0; i < 40; i++) {
+      EXPECT_EQ(directory->StraddlesWith(i, keys[i]), i % 3 == 0);
+      EXPECT_FALSE(directory->StraddlesWith(i, keys[(i + 1) % 40]));
+      EXPECT_FALSE(directory->StraddlesWith(i, keys[i] + '\0'));
+      EXPECT_FALSE(directory->StraddlesWith(i, keys[i].substr(0, 3)));
+    }
+  }
+}
+
+// A head, a start and a hint are 16 bytes, their share of the tree two, a length one, and behind
+// the heads of these keys there are six.
+TEST(BlockDirectory, TakesLessMemoryThanTheIndexBlockOfIt) {
+  IndexBuilder builder;
+  for (uint64_t i = 0; i < 10000; i++) {
+    std::string separator = absl::StrFormat("%016d", i * 12345678901);
+    PutFixed64(&separator, 0);  // as nearly all have it
+    builder.Add(separator, 100 * (i + 1));
+  }
+  const std::string contents = builder.Encode(0, builder.size(), 0, /*share_prefix=*/true);
+  const auto directory = BlockDirectory::Make(IndexBlock(contents.data()));
+  ASSERT_NE(directory, nullptr);
+  EXPECT_LT(directory->memory_bytes(), size_t{10000} * 27);
+  EXPECT_LT(directory->memory_bytes(), contents.size());
+}
+
 TEST(BlockDirectory, IsNotMadeOfWhatItCannotStandFor) {
   IndexBuilder builder;
   const std::string empty = builder.Encode(0, 0, 0, /*share_prefix=*/true);
@@ -208,6 +259,16 @@ TEST(BlockDirectory, IsNotMadeOfWhatItCannotStandFor) {
   const std::string disordered = descending.Encode(0, 2, 0, /*share_prefix=*/false);
   ASSERT_EQ(IndexBlockError(disordered, 200), nullptr);
   EXPECT_EQ(BlockDirectory::Make(IndexBlock(disordered.data())), nullptr);
+  // In order, but the second is not that of its separator.
+  IndexBuilder ascending;
+  ascending.Add(MakeInternalKey("a", 0, EntryType::kPut), 100);
+  ascending.Add(MakeInternalKey("b", 0, EntryType::kPut), 200);
+  std::string strange = ascending.Encode(0, 2, 0, /*share_prefix=*/false);
+  EXPECT_NE(BlockDirectory::Make(IndexBlock(strange.data())), nullptr);
+  constexpr size_t kSecondHeadAt = 24 + 8;
+  EncodeFixed64(&strange[kSecondHeadAt], KeyPrefix64("c"));
+  ASSERT_EQ(IndexBlockError(strange, 200), nullptr);
+  EXPECT_EQ(BlockDirectory::Make(IndexBlock(strange.data())), nullptr);
 }
 
 }  // namespace

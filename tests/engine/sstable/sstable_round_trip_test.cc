@@ -309,39 +309,6 @@ TEST(SstableRoundTrip, EveryWayOfReading) {
   }
 }
 
-// While a compaction uses one piece the disk fetches the next.
-TEST(SstableRoundTrip, WhatIsReadAheadWasAskedForOnePieceEarlier) {
-  std::mt19937_64 random(14);
-  const SstableModel model = RandomModel(random, 2000, 5, 100);
-  SstableBuilderOptions options;
-  options.block_bytes = 300;
-  auto owned = std::make_unique<StringFile>(BuildTable(model, options).bytes);
-  const StringFile& file = *owned;
-  const auto table = SstableReader::Open({}, std::move(owned), "t.sst");
-  ASSERT_TRUE(table.ok()) << table.status();
-  const auto walk = [&](size_t readahead_bytes, bool forward) {
-    file.reads.clear();
-    file.prefetches.clear();
-    SstableReadOptions read_options;
-    read_options.readahead_bytes = readahead_bytes;
-    SstableIterator iterator(**table, read_options);
-    forward ? iterator.SeekToFirst() : iterator.SeekToLast();
-    while (iterator.Valid()) forward ? iterator.Next() : iterator.Prev();
-    EXPECT_TRUE(iterator.status().ok());
-  };
-  walk(5000, true);
-  ASSERT_GT(file.reads.size(), 10u);
-  ASSERT_EQ(file.prefetches.size(), file.reads.size() - 1) << "nothing follows the last piece";
-  for (size_t i = 1; i < file.reads.size(); i++) {
-    EXPECT_EQ(file.prefetches[i - 1].first, file.reads[i - 1].second);
-    EXPECT_GE(file.prefetches[i - 1].second, file.reads[i].second);
-  }
-  walk(5000, false);
-  EXPECT_TRUE(file.prefetches.empty());
-  walk(0, true);
-  EXPECT_TRUE(file.prefetches.empty());
-}
-
 TEST(SstableRoundTrip, IteratorChangesDirectionAnywhere) {
   std::mt19937_64 random(13);
   const SstableModel model = RandomModel(random, 200, 4, 10);
