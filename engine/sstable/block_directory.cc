@@ -64,6 +64,7 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
   made->lines_ = new (at) Line[num_lines];
   at += num_lines * sizeof(Line);
   made->tails_ = SeparatorTails(index, at);
+  made->prefix_ = made->tails_.shared_prefix();
   made->Fill(index, num_lines);
   return made;
 }
@@ -102,10 +103,10 @@ void BlockDirectory::Fill(const IndexBlock& index, uint32_t num_lines) {
 // Nowhere does the way down leave the tree: the head is not greater than the last one, and what is
 // behind that one in its node is the greatest number, which is below nothing.
 BlockDirectory::Place BlockDirectory::FindLine(std::string_view user_key) const {
-  const int order = tails_.shared_prefix().Compare(user_key);
+  const int order = prefix_.Compare(user_key);
   if (order != 0) [[unlikely]]
     return {0, order < 0 ? kBefore : kBehind};
-  const uint64_t head = tails_.shared_prefix().HeadOf(user_key);
+  const uint64_t head = prefix_.HeadOf(user_key);
   // Such a head would be counted past the last line, where that one is full.
   if (head > last_head_) [[unlikely]]
     return {head, kBehind};
@@ -128,15 +129,13 @@ uint32_t BlockDirectory::FindInLine(const Place& place, std::string_view user_ke
   const uint32_t entry = place.line * kLineEntries + in_line;
   if (line.heads[in_line] != place.head) [[likely]]
     return entry;
-  return FindAmongEqualHeads(*this, entry, user_key.substr(tails_.shared_prefix().bytes().size()),
-                             trailer);
+  return FindAmongEqualHeads(*this, entry, user_key.substr(prefix_.bytes().size()), trailer);
 }
 
 bool BlockDirectory::StraddlesWith(uint32_t entry, std::string_view user_key) const {
-  const SharedPrefix& prefix = tails_.shared_prefix();
-  if (TrailerAt(entry) == 0 || !user_key.starts_with(prefix.bytes())) return false;
-  return HeadAt(entry) == prefix.HeadOf(user_key) &&
-         CompareSuffix(entry, user_key.substr(prefix.bytes().size())) == 0;
+  if (TrailerAt(entry) == 0 || !user_key.starts_with(prefix_.bytes())) return false;
+  return HeadAt(entry) == prefix_.HeadOf(user_key) &&
+         CompareSuffix(entry, user_key.substr(prefix_.bytes().size())) == 0;
 }
 
 }  // namespace winnow

@@ -30,7 +30,7 @@ namespace winnow {
 // A hint says where a block was last found in memory. Hints are prefetched from and never read
 // from: a block may have left since. They have four bytes, a line's number, of which the upper half
 // is kept once, since all blocks of a cache lie within the same 256 GiB or nearly so.
-class BlockDirectory {
+class alignas(64) BlockDirectory {
  public:
   // Null for an index that it cannot stand for (no entries, over 4 GiB of data, or heads that are
   // out of order or not those of the separators), and without memory.
@@ -122,15 +122,18 @@ class BlockDirectory {
     return lines_[entry / kLineEntries].hints[entry % kLineEntries];
   }
 
-  SeparatorTails tails_;
-  uint32_t num_entries_ = 0;
-  uint64_t first_offset_ = 0;
-  uint64_t data_bytes_ = 0;
+  // What every search reads, on two lines.
+  SharedPrefix prefix_;  // tails_.shared_prefix()
   uint64_t last_head_ = 0;
   Line* lines_ = nullptr;
-  size_t num_levels_ = 0;
-  std::array<Node*, kMaxLevels> levels_{};  // the lowest first
+  uint32_t num_levels_ = 0;
+  uint32_t num_entries_ = 0;
+  uint64_t first_offset_ = 0;
   std::atomic<uint64_t> upper_half_{0};
+  std::array<Node*, kMaxLevels> levels_{};  // the lowest first
+
+  uint64_t data_bytes_ = 0;
+  SeparatorTails tails_;
   filter::ResidentMemory memory_;
 };
 
