@@ -190,7 +190,8 @@ class PerfTest(unittest.TestCase):
             self.assertEqual(code, 0, again)
             self.assertEqual(again, output)
             section = (self.folder / "section.md").read_text()
-            self.assertIn(f"`tools/dev perf {command} --keys=1000,2000 --rounds=1`", section)
+            self.assertIn(f"`tools/dev perf {command} --keys=1000,2000 --rounds=1 "
+                          "--engine=rocksdb`", section)
             self.assertIn("](curves.svg)", section)
             lines = [line for line in section.splitlines() if line.startswith("|")]
             self.assertEqual({line.count("|") for line in lines}, {lines[0].count("|")})

@@ -73,9 +73,11 @@ def command_line(found, report):
         words.append("--large")
     elif measured != small:
         words.append("--rows=" + ",".join(row["name"] for row in report["rows"]))
-    if "engine" in found:
-        words.append("--engine=" + found["engine"])
-    return " ".join(words)
+    return " ".join(words + asked_engines(found))
+
+
+def asked_engines(found):
+    return ["--engine=" + found["engine"]] if "engine" in found else []
 
 
 def report_before(found, path, num, rounds):
@@ -164,6 +166,8 @@ def run_curves(command, module, found):
         measure.need_disk(folder, module.disk_bytes(max(sizes)))
         report = module.run(measure.Bench(program, folder), engines, sizes, rounds, titles)
     report["left_out"] = left_out
+    report["command"] = " ".join([f"tools/dev perf {command} --keys={','.join(map(str, sizes))}",
+                                  f"--rounds={rounds}", *asked_engines(found)])
     write_file(found.get("json", RESULTS / f"{command}.json"), json.dumps(report, indent=1) + "\n")
     show_curves(command, module, report, found)
     return 130 if report["interrupted"] else 1 if report["failures"] else 0

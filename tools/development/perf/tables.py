@@ -180,11 +180,10 @@ def markdown(report, plot):
 
 def curves_markdown(report, titles, lines, num_left, plot):
     """The same of a measurement on more and more keys."""
-    sizes = ",".join(map(str, report["sizes"]))
     rounds = report["rounds"]
-    return section(f"`tools/dev {report['tool']} --keys={sizes} --rounds={rounds}`, keys of "
-                   f"{rows.KEY_BYTES} bytes, medians of {rounds} round{'' if rounds == 1 else 's'}, "
-                   f"on {machine_text(report)}.", titles,
+    medians = f"medians of {rounds} round{'' if rounds == 1 else 's'}"
+    return section(f"`{report['command']}`, keys of {rows.KEY_BYTES} bytes, {medians}, on "
+                   f"{machine_text(report)}.", titles,
                    [[escaped(cell) for cell in line] for line in lines], num_left,
                    plot and f"![The same as curves]({plot})", contenders(report))
 
