@@ -94,6 +94,8 @@ LARGE_READ = Setting("large_read", ("--cache_size=1G", "--warmup=1"), LARGE, rea
                      is_outside_cache=True)
 LARGE_COLD = Setting("large_cold", ("--cache_size=1G",), LARGE, reads=0.001, is_cold=True,
                      is_outside_cache=True)
+# Of its own, so that the rows find the same files out of memory.
+LARGE_COLD_BATCH = dataclasses.replace(LARGE_COLD, name="large_cold_batch")
 
 # What a fill leaves to compactions counts as its own.
 SETTLED = ("fillrandom", "waitforcompaction")
@@ -172,6 +174,8 @@ LARGE_ROWS = (
         "multireadmissing", at_most=0.12),
     Row("readrandom_large", "readrandom, large, 1 GiB cache", LARGE_READ, "readrandom", at_most=2),
     Row("readrandom_cold", "readrandom, large, cold disk", LARGE_COLD, "readrandom"),
+    Row("multireadrandom_cold", "multireadrandom 32, large, cold disk", LARGE_COLD_BATCH,
+        "multireadrandom"),
 )
 
 
