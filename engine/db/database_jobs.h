@@ -91,8 +91,13 @@ class DatabaseJobs final : public BackgroundJobs {
                         const std::optional<BitsByLevel>& planned_bits, RefilterInfo* info)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // One table, when there is nothing else to do; in place of what was proposed before and has not
-  // begun.
-  void ProposeRefilter(PlannedRefilter refilter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // begun. `ended` is what planned_refilters_ended() was before it was chosen: nothing is done if
+  // one has ended meanwhile, since the choice may not know what came of that.
+  void ProposeRefilter(PlannedRefilter refilter, uint64_t ended)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  uint64_t planned_refilters_ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return planned_refilters_ended_;
+  }
 
   // `keep_filters` has given way before all was loaded: a thread goes on with it when others have
   // had their turn.
@@ -249,6 +254,7 @@ class DatabaseJobs final : public BackgroundJobs {
   int automatic_compaction_threads_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::optional<PlannedRefilter> planned_refilter_ ABSL_GUARDED_BY(database_mutex);
   bool planned_refilter_runs_ ABSL_GUARDED_BY(database_mutex) = false;
+  uint64_t planned_refilters_ended_ ABSL_GUARDED_BY(database_mutex) = 0;
   bool filters_are_unfinished_ ABSL_GUARDED_BY(database_mutex) = false;
   bool filters_had_their_turn_ ABSL_GUARDED_BY(database_mutex) = false;
 };

@@ -26,9 +26,10 @@ constexpr std::chrono::milliseconds kLookAroundInterval{20};
 
 }  // namespace
 
-void DatabaseJobs::ProposeRefilter(PlannedRefilter refilter) {
-  // One at a time; a proposal that comes while one runs rests on a plan without its outcome.
-  if (planned_refilter_runs_) return;
+void DatabaseJobs::ProposeRefilter(PlannedRefilter refilter, uint64_t ended) {
+  // One at a time; a proposal that comes while one runs rests on a plan without its outcome, and so
+  // may one that was chosen before it ended: a damaged table would be read again.
+  if (planned_refilter_runs_ || ended != planned_refilters_ended_) return;
   planned_refilter_ = std::move(refilter);
   parts_.scheduler->SignalWork();
 }
@@ -80,6 +81,7 @@ bool DatabaseJobs::RunPlannedRefilterIfIdle() {
   });
   automatic_compaction_threads_--;
   planned_refilter_runs_ = false;
+  planned_refilters_ended_++;
   return true;
 }
 

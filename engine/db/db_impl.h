@@ -424,9 +424,15 @@ class DBImpl final : public DB, private IteratorOwner {
   };
   // Plans which filters are in memory, and makes it so.
   void KeepFilters(FilterLoading loading) ABSL_LOCKS_EXCLUDED(filter_round_, database_mutex);
-  // How a round begins: the trees, and the seconds since the last one. False: there is none to do.
-  bool BeginFilterRound(std::vector<FamilyTree>* trees, double* seconds, bool* is_first)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(filter_round_) ABSL_LOCKS_EXCLUDED(database_mutex);
+  struct FilterRound {
+    std::vector<FamilyTree> trees;
+    double seconds = 0;  // since the last one
+    bool is_first = false;
+    uint64_t refilters_ended = 0;  // DatabaseJobs::planned_refilters_ended
+  };
+  // Nothing: there is none to do.
+  std::optional<FilterRound> BeginFilterRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(filter_round_)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
   // What look-ups met so far.
   LookupOutcomes CountedOutcomes();
   void ReportFilterChanges(const FilterBudget::Changes& changes);

@@ -136,21 +136,23 @@ void DBImpl::PlanNewFilters() {
 
 // Without a budget nothing is looked at, but once more after one was taken away, or where filters
 // may be left out.
-bool DBImpl::BeginFilterRound(std::vector<FamilyTree>* trees, double* seconds, bool* is_first) {
+std::optional<DBImpl::FilterRound> DBImpl::BeginFilterRound() {
   DatabaseLock lock(&mutex_);
   const bool is_limited = filter_budget_.limit_bytes() != 0 || options_.optimize_filters_for_hits;
-  *is_first = is_limited && !filters_are_watched_;
+  FilterRound round;
+  round.is_first = is_limited && !filters_are_watched_;
   filters_are_watched_ = is_limited;
-  if (!is_limited && !filters_are_kept_) return false;
+  if (!is_limited && !filters_are_kept_) return std::nullopt;
   // The round after a limit has gone, which loads what was left out, clears it; one that gives way
   // before all is loaded sets it again.
   filters_are_kept_ = is_limited;
   const SteadyTime now = SteadyNow();
-  *seconds = std::chrono::duration<double>(now - filters_kept_).count();
+  round.seconds = std::chrono::duration<double>(now - filters_kept_).count();
   filters_kept_ = now;
-  *trees = TreesNow();
-  MarkRefilterable(trees);
-  return true;
+  round.trees = TreesNow();
+  MarkRefilterable(&round.trees);
+  round.refilters_ended = jobs_.planned_refilters_ended();
+  return round;
 }
 
 // Seeks ask other filters of the same files, by prefix or by range, and say nothing of look-ups.
@@ -203,16 +205,14 @@ void DBImpl::KeepFilters(FilterLoading loading) {
   } else if (waiting_for_filter_round_.load(std::memory_order_relaxed) > 0) {
     return;  // that round does what this one would
   }
-  MutexLock round(&filter_round_);
+  MutexLock turn(&filter_round_);
   if (loading != FilterLoading::kInBackground) {
     waiting_for_filter_round_.fetch_sub(1, std::memory_order_relaxed);
   }
-  std::vector<FamilyTree> trees;
-  double seconds = 0;
-  bool is_first = false;
-  if (!BeginFilterRound(&trees, &seconds, &is_first)) return;
+  const std::optional<FilterRound> round = BeginFilterRound();
+  if (!round.has_value()) return;
   const LookupOutcomes counted = CountedOutcomes();
-  if (is_first) filter_budget_.Begin(counted);
+  if (round->is_first) filter_budget_.Begin(counted);
   // From the first unit on: planning, which gets longer with the number of tables, leaves time for
   // some in every round.
   std::optional<SteadyTime> end;
@@ -226,13 +226,16 @@ void DBImpl::KeepFilters(FilterLoading loading) {
            (!is_first_unit && waiting_for_filter_round_.load(std::memory_order_relaxed) > 0);
   };
   // Reads and drops units of filters, under the budget's own lock.
-  FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds, must_give_way);
+  FilterBudget::Changes changes =
+      filter_budget_.Keep(round->trees, counted, round->seconds, must_give_way);
   ReportFilterChanges(changes);
   DatabaseLock lock(&mutex_);
-  GivePlannedBits(trees, changes.bits);
+  GivePlannedBits(round->trees, changes.bits);
   // Idle threads look once a round whether readers have paid for a compaction.
   if (changes.read_in_vain && !options_.read_only) scheduler_.SignalWork();
-  if (changes.refilter.has_value()) jobs_.ProposeRefilter(*std::move(changes.refilter));
+  if (changes.refilter.has_value()) {
+    jobs_.ProposeRefilter(*std::move(changes.refilter), round->refilters_ended);
+  }
   if (changes.is_unfinished) {
     filters_are_kept_ = true;
     jobs_.KeepFiltersSoon();
