@@ -52,8 +52,9 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
   }
   // One piece of memory, which starts on a cache line, as all sizes in it are of whole lines: no
   // node and no line lies on two. What is behind the heads, read seldom, comes last.
-  made->memory_ = filter::ResidentMemory(num_nodes * sizeof(Node) + num_lines * sizeof(Line) +
-                                         SeparatorTails::BytesFor(index));
+  const SeparatorTails::Layout tails = SeparatorTails::LayOut(index);
+  made->memory_ =
+      filter::ResidentMemory(num_nodes * sizeof(Node) + num_lines * sizeof(Line) + tails.end);
   if (made->memory_.data() == nullptr) return nullptr;
   // The root first: the upper levels of the tree lie together.
   char* at = made->memory_.data();
@@ -63,7 +64,7 @@ std::unique_ptr<BlockDirectory> BlockDirectory::Make(const IndexBlock& index) {
   }
   made->lines_ = new (at) Line[num_lines];
   at += num_lines * sizeof(Line);
-  made->tails_ = SeparatorTails(index, at);
+  made->tails_ = SeparatorTails(index, tails, at);
   made->prefix_ = made->tails_.shared_prefix();
   made->Fill(index, num_lines);
   return made;

@@ -1,7 +1,6 @@
 #include "engine/sstable/separator_tails.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "engine/base/coding.h"
 #include "engine/base/internal_key.h"
@@ -28,11 +27,8 @@ SeparatorTails::Layout SeparatorTails::LayOut(const IndexBlock& index) {
   return at;
 }
 
-size_t SeparatorTails::BytesFor(const IndexBlock& index) { return LayOut(index).end; }
-
 // The bytes of all rests fit four, as those of all suffixes do in the index block.
-SeparatorTails::SeparatorTails(const IndexBlock& index, char* memory) {
-  const Layout at = LayOut(index);
+SeparatorTails::SeparatorTails(const IndexBlock& index, const Layout& at, char* memory) {
   starts_ = memory + at.starts;
   trailers_ = at.has_trailers ? memory + at.trailers : nullptr;
   lengths_ = memory + at.lengths;

@@ -23,11 +23,17 @@ namespace winnow {
 // cache line or two. Only searches that meet an equal head get here, and tools.
 class SeparatorTails {
  public:
+  // Where each part starts in the memory of one, which ends at `end`.
+  struct Layout {
+    size_t starts, trailers, lengths, prefix, rests, end;
+    bool has_trailers, has_wide_lengths;
+  };
+  static Layout LayOut(const IndexBlock& index);
+
   SeparatorTails() = default;
-  // Copies what it needs of `index` into BytesFor(index) bytes at `memory`, a multiple of eight,
-  // which must outlive it.
-  SeparatorTails(const IndexBlock& index, char* memory);
-  static size_t BytesFor(const IndexBlock& index);
+  // Copies what it needs of `index`, whose layout `at` is, into the at.end bytes at `memory`, a
+  // multiple of eight, which must outlive it.
+  SeparatorTails(const IndexBlock& index, const Layout& at, char* memory);
 
   const SharedPrefix& shared_prefix() const { return prefix_; }
   uint64_t TrailerAt(uint32_t entry) const {
@@ -41,14 +47,8 @@ class SeparatorTails {
  private:
   static constexpr size_t kHeadBytes = sizeof(uint64_t);
   static constexpr uint32_t kGroup = 16;
-  // The length of every suffix fits a byte.
+  // A longer suffix makes all lengths wide.
   static constexpr size_t kMostInByte = 255;
-
-  struct Layout {
-    size_t starts, trailers, lengths, prefix, rests, end;
-    bool has_trailers, has_wide_lengths;
-  };
-  static Layout LayOut(const IndexBlock& index);
 
   // Of a suffix of `length` bytes: those behind its head.
   static size_t RestBytes(size_t length) { return length - std::min(length, kHeadBytes); }

@@ -16,22 +16,36 @@
 namespace winnow {
 namespace {
 
+// A table of many small blocks, of RandomModel(entries, max_length), and the file that it reads.
+struct OpenTable {
+  OpenTable(uint64_t seed, size_t entries, size_t max_length, ShardedBlockCache* cache = nullptr) {
+    std::mt19937_64 random(seed);
+    SstableBuilderOptions options;
+    options.block_bytes = 300;
+    auto owned = std::make_unique<StringFile>(
+        BuildTable(RandomModel(random, entries, max_length, 100), options).bytes);
+    file = owned.get();
+    SstableReaderOptions reader_options;
+    reader_options.cache = cache;
+    auto opened = SstableReader::Open(reader_options, std::move(owned), "t.sst");
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    table = *std::move(opened);
+  }
+  const StringFile* file = nullptr;
+  std::unique_ptr<SstableReader> table;
+};
+
 // While a compaction uses one piece the disk fetches the next.
 TEST(SstableReadahead, WhatIsReadAheadWasAskedForOnePieceEarlier) {
-  std::mt19937_64 random(14);
-  const SstableModel model = RandomModel(random, 2000, 5, 100);
-  SstableBuilderOptions options;
-  options.block_bytes = 300;
-  auto owned = std::make_unique<StringFile>(BuildTable(model, options).bytes);
-  const StringFile& file = *owned;
-  const auto table = SstableReader::Open({}, std::move(owned), "t.sst");
-  ASSERT_TRUE(table.ok()) << table.status();
+  const OpenTable opened(14, 2000, 5);
+  const StringFile& file = *opened.file;
+  const auto& table = opened.table;
   const auto walk = [&](size_t readahead_bytes, bool forward) {
     file.reads.clear();
     file.prefetches.clear();
     SstableReadOptions read_options;
     read_options.readahead_bytes = readahead_bytes;
-    SstableIterator iterator(**table, read_options);
+    SstableIterator iterator(*table, read_options);
     forward ? iterator.SeekToFirst() : iterator.SeekToLast();
     while (iterator.Valid()) forward ? iterator.Next() : iterator.Prev();
     EXPECT_TRUE(iterator.status().ok());
@@ -49,22 +63,11 @@ TEST(SstableReadahead, WhatIsReadAheadWasAskedForOnePieceEarlier) {
   EXPECT_TRUE(file.prefetches.empty());
 }
 
-// A table of many small blocks behind a cache that keeps none of them.
+// Behind a cache that keeps none of the blocks.
 class ShortScans : public testing::Test {
  protected:
   ShortScans() {
-    std::mt19937_64 random(15);
-    model_ = RandomModel(random, 4000, 3, 100);
-    SstableBuilderOptions options;
-    options.block_bytes = 300;
-    auto owned = std::make_unique<StringFile>(BuildTable(model_, options).bytes);
-    file_ = owned.get();
-    SstableReaderOptions reader_options;
-    reader_options.cache = &cache_;
-    auto table = SstableReader::Open(reader_options, std::move(owned), "t.sst");
-    EXPECT_TRUE(table.ok()) << table.status();
-    table_ = *std::move(table);
-    EXPECT_TRUE(table_
+    EXPECT_TRUE(opened_.table
                     ->ForEachBlock([this](const SstableBlockInfo& block) {
                       if (block.kind != SstableBlockInfo::Kind::kData) return;
                       first_keys_.push_back(block.first_key);
@@ -74,18 +77,16 @@ class ShortScans : public testing::Test {
 
   // From the start of block `first` into each of `blocks` blocks: how many reads that takes.
   size_t ReadsOf(size_t first, size_t blocks) {
-    file_->reads.clear();
-    SstableIterator iterator(*table_, SstableReadOptions());
+    opened_.file->reads.clear();
+    SstableIterator iterator(*opened_.table, SstableReadOptions());
     iterator.Seek(first_keys_[first]);
     while (iterator.Valid() && iterator.key() != first_keys_[first + blocks - 1]) iterator.Next();
     EXPECT_TRUE(iterator.Valid()) << iterator.status();
-    return file_->reads.size();
+    return opened_.file->reads.size();
   }
 
   ShardedBlockCache cache_{0, 0};
-  SstableModel model_;
-  const StringFile* file_ = nullptr;
-  std::unique_ptr<SstableReader> table_;
+  const OpenTable opened_{15, 4000, 3, &cache_};
   std::vector<std::string> first_keys_;
 };
 
@@ -112,22 +113,17 @@ TEST_F(ShortScans, LearnFromTheOnesBeforeWhenToReadAhead) {
 TEST_F(ShortScans, OfWhichOneReadsNothingItNeedsNot) {
   for (size_t i = 0; i < 10; i++) {
     ASSERT_EQ(ReadsOf(10 + 3 * i, 2), 2u);
-    for (const auto& [from, to] : file_->reads) EXPECT_LT(to - from, 1000u);
+    for (const auto& [from, to] : opened_.file->reads) EXPECT_LT(to - from, 1000u);
   }
 }
 
 TEST(SstableReadahead, VerifyingReadsDataBlocksInPieces) {
-  std::mt19937_64 random(16);
-  const SstableModel model = RandomModel(random, 8000, 4, 100);
-  SstableBuilderOptions options;
-  options.block_bytes = 300;
-  auto owned = std::make_unique<StringFile>(BuildTable(model, options).bytes);
-  const StringFile& file = *owned;
-  const auto table = SstableReader::Open({}, std::move(owned), "t.sst");
-  ASSERT_TRUE(table.ok()) << table.status();
-  ASSERT_GT((*table)->figures().num_data_blocks, 1000u);
+  const OpenTable opened(16, 8000, 4);
+  const StringFile& file = *opened.file;
+  const auto& table = opened.table;
+  ASSERT_GT(table->figures().num_data_blocks, 1000u);
   file.reads.clear();
-  EXPECT_TRUE((*table)->Verify().empty());
+  EXPECT_TRUE(table->Verify().empty());
   EXPECT_LT(file.reads.size(), 20u);
 }
 
